@@ -40,6 +40,14 @@ coop_futex_wake (int *word, int count)
   coop_syscall (SYS_futex, (long) word, FUTEX_WAKE_PRIVATE, count, 0);
 }
 
+void
+coop_lock_pause (unsigned *spins)
+{
+  coop_pause ();
+  if (++*spins % 1024 == 0 || coop_peek (&coop_crowded))
+    sched_yield ();
+}
+
 int
 coop_lock_slow (int *lock)
 {
@@ -48,10 +56,6 @@ coop_lock_slow (int *lock)
   while ((was = __atomic_exchange_n (lock, COOP_LOCK_HELD, __ATOMIC_ACQUIRE))
 	 == COOP_LOCK_HELD)
     while (coop_peek (lock) == COOP_LOCK_HELD)
-      {
-	coop_pause ();
-	if (++spins % 1024 == 0 || coop_peek (&coop_crowded))
-	  sched_yield ();
-      }
+      coop_lock_pause (&spins);
   return was;
 }

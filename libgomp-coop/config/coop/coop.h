@@ -246,6 +246,10 @@ enum coop_lock
   COOP_LOCK_BIASED /* free; of run queues only (runq.h) */
 };
 
+/* Between two looks at what another thread does for a few instructions only; *SPINS looks
+   so far.  Yields the CPU when it must have lost its own.  */
+extern void coop_lock_pause (unsigned *spins);
+
 /* Returns what the lock was before the caller got it.  */
 extern int coop_lock_slow (int *lock);
 

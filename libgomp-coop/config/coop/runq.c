@@ -35,13 +35,12 @@ int coop_runq_lost, coop_runq_handing, coop_runq_touched;
 static void
 end_bias (struct coop_runq *q)
 {
+  unsigned spins = 0;
+
   while (!coop_membarrier ())
     sched_yield ();
-  for (unsigned spins = 1; coop_load (&q->taking); spins++)
-    if (spins % 1024)
-      coop_pause ();
-    else
-      sched_yield ();
+  while (coop_load (&q->taking))
+    coop_lock_pause (&spins);
   if (q->grants >= GRANTS || q->last_rest == 0)
     q->last_rest = REST_MIN;
   else if (q->last_rest < REST_MAX)

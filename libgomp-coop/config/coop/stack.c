@@ -32,7 +32,6 @@ unsigned coop_stack_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned room;
 static unsigned position; /* of the next look */
-static bool never; /* the kernel cannot do what trimming takes */
 
 void
 coop_stack_add (struct coop_ult *u)
@@ -158,10 +157,7 @@ look_at (struct entry *e, uint64_t now)
       return false;
     }
   if (e->trimmed || now - e->since_ns < IDLE_NS || e->ult->root
-      || !coop_peek (&e->ult->sp))
-    return false;
-  never = !coop_membarrier_prepare ();
-  if (never)
+      || !coop_peek (&e->ult->sp) || !coop_membarrier_prepare ())
     return false;
   e->trimmed = true;
   trim (e);
@@ -173,7 +169,7 @@ coop_stack_tick (uint64_t now)
 {
   unsigned trims = 0;
 
-  if (coop_peek (&coop_stack_count) == 0 || never)
+  if (coop_peek (&coop_stack_count) == 0)
     return;
   /* Who creates or ends tasks now is more important.  */
   if (pthread_mutex_trylock (&lock))
@@ -195,5 +191,4 @@ coop_stack_reset (void)
   pthread_mutex_init (&lock, NULL);
   coop_stack_count = 0;
   position = 0;
-  never = false;
 }
