@@ -14,7 +14,6 @@
 	   its size and the last two words.  */
 coop_switch:
 	.cfi_startproc
-	hint	#34		/* bti c */
 	sub	sp, sp, #176
 	.cfi_adjust_cfa_offset 176
 	stp	x29, x30, [sp, #0]

@@ -11,7 +11,6 @@
 	.type	coop_switch, @function
 coop_switch:
 	.cfi_startproc
-	endbr64
 	pushq	%rbp
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset %rbp, 0

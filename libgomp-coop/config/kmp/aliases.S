@@ -5,11 +5,9 @@
    programs of GCC that are linked with libomp or libiomp5 call.  */
 
 #ifdef __aarch64__
-#define BEGIN hint #34 /* bti c */
 #define JUMP b
 #define FUNCTION %function
 #else
-#define BEGIN endbr64
 #define JUMP jmp
 #define FUNCTION @function
 #endif
@@ -37,7 +35,6 @@
 	.type	\name, FUNCTION
 \name:
 	.cfi_startproc
-	BEGIN
 	JUMP	\target
 	.cfi_endproc
 	.size	\name, .-\name

@@ -10,7 +10,6 @@
 	.type	kmp_invoke, %function
 kmp_invoke:
 	.cfi_startproc
-	hint	#34		/* bti c */
 	stp	x29, x30, [sp, #-16]!
 	.cfi_def_cfa_offset 16
 	.cfi_offset x29, -16

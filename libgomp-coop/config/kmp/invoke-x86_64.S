@@ -11,7 +11,6 @@
 	.type	kmp_invoke, @function
 kmp_invoke:
 	.cfi_startproc
-	endbr64
 	pushq	%rbp
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rbp, -16
