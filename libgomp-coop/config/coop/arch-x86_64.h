@@ -19,10 +19,15 @@
 
 /* See arch.h.  */
 #define COOP_TLS_LOAD(field, result)                                          \
-  __asm volatile ("movq coop_tls@gottpoff(%%rip), %0\n\t"                     \
-		  "movq %%fs:%c1(%0), %0"                                     \
-		  : "=r"(result)                                              \
-		  : "i"(offsetof (struct coop_tls, field)))
+  do                                                                          \
+    {                                                                         \
+      long offset_; /* the same wherever it runs */                           \
+      __asm ("movq coop_tls@gottpoff(%%rip), %0" : "=r"(offset_));            \
+      __asm volatile ("movq %%fs:%c1(%2), %0"                                 \
+		      : "=r"(result)                                          \
+		      : "i"(offsetof (struct coop_tls, field)), "r"(offset_)); \
+    }                                                                         \
+  while (0)
 
 /* Where user code may not write it, only the kernel can, which takes about
    100 ns instead of 2.  */

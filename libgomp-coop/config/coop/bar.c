@@ -91,7 +91,7 @@ gomp_barrier_wait_last (gomp_barrier_t *bar)
   coop_unpark ((int *) &bar->generation, INT_MAX);
 }
 
-/* ---- Barriers of teams.  ---- */
+/* ---- Barriers of teams.  Gomp_team_barrier_wait is in batch.c.  ---- */
 
 static inline void
 note_barrier (gomp_barrier_state_t state)
@@ -127,12 +127,11 @@ gomp_team_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
 }
 
 void
-gomp_team_barrier_wait (gomp_barrier_t *bar)
+coop_barrier_end_final (gomp_barrier_t *bar, gomp_barrier_state_t state)
 {
-  if (__builtin_expect (coop_managed, 0))
-    coop_batch_wait (bar);
-  else
-    gomp_team_barrier_wait_end (bar, upstream_barrier_wait_start (bar));
+  if (gomp_barrier_last_thread (state))
+    bar->awaited_final = bar->total;
+  team_barrier_wait_end (bar, state);
 }
 
 /* The last barrier of a region counts as the end of the region does.  */
@@ -144,13 +143,10 @@ gomp_team_barrier_wait_final (gomp_barrier_t *bar)
       upstream_team_barrier_wait_final (bar);
       return;
     }
-  coop_region_count_ult ();
-  gomp_barrier_state_t state = coop_batch_arrive_final (bar);
-  if (coop_batch_was_docked ())
-    return;
-  if (gomp_barrier_last_thread (state))
-    bar->awaited_final = bar->total;
-  team_barrier_wait_end (bar, state);
+  gomp_barrier_state_t state
+      = coop_batch_arrive_final (bar, gomp_thread (), coop_tls_ult ());
+  if (!coop_batch_was_docked ())
+    coop_barrier_end_final (bar, state);
 }
 
 bool

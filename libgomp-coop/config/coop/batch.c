@@ -9,9 +9,11 @@
 #include "batchlist.h"
 #include "dispatch.h"
 #include "fiber.h"
+#include "follow.h"
 #include "hold.h"
 #include "order.h"
 #include "park.h"
+#include "region.h"
 #include "runq.h"
 #include "stray.h"
 
@@ -27,6 +29,7 @@ take_one (struct coop_ult **list)
   if (u->batch_count > 1)
     coop_batch_push (list, u->next, u->batch_tail, u->batch_count - 1);
   u->docked = false;
+  u->early = true;
   return u;
 }
 
@@ -275,7 +278,7 @@ coop_batch_flush (struct coop_worker *w)
     complete (b, gen);
   else if (last)
     {
-      leader->elected = true;
+      leader->early = leader->elected = true;
       leader->docked = false;
       if (coop_dispatch_hand (w, leader, leader, 1))
 	coop_dispatch_ready (1);
@@ -292,37 +295,6 @@ join (struct coop_worker *w, struct coop_barrier *b, unsigned *awaited,
   w->batch.docking = docking;
   w->passing = coop_fibers ? NULL : awaited;
   coop_batch_add (&w->batch, u, w);
-}
-
-static bool
-is_member (struct coop_ult *u, struct gomp_team *team)
-{
-  return u && u->thread && u->thread->ts.team == team;
-}
-
-/* What libgomp calls the state of who arrives in generation GEN.  */
-static inline unsigned
-state_of (unsigned gen)
-{
-  return gen & (-BAR_INCR | BAR_CANCELLED);
-}
-
-/* U continues after waiting in a batch: is it to act as the last one?  */
-static inline bool
-was_elected (struct coop_ult *u)
-{
-  bool elected = u->elected;
-  if (__builtin_expect (elected, 0))
-    u->elected = false;
-  return elected;
-}
-
-/* The state of a task that continues after it arrived in generation GEN.  */
-static inline unsigned
-state_after (unsigned gen)
-{
-  gen = state_of (gen);
-  return was_elected (coop_tls_ult ()) ? gen | BAR_WAS_LAST : gen;
 }
 
 static inline bool
@@ -411,14 +383,14 @@ arrive_last (struct coop_barrier *b, unsigned *awaited, unsigned gen,
 {
   struct coop_ult *u = coop_tls_ult ();
   struct coop_worker *w = coop_tls_worker ();
-  unsigned state = state_of (gen);
+  unsigned state = coop_follow_state (gen);
 
   if (w && w->batch.count && may_batch (u, w, gen))
     {
       u->docked = false;
       if (wait_with_batch (w, u, state, next))
 	return state | BAR_WAS_LAST;
-      return was_elected (u) ? state | BAR_WAS_LAST : state;
+      return coop_follow_was_elected (u) ? state | BAR_WAS_LAST : state;
     }
   put_back (w, next);
   if (w && w->batch.count)
@@ -445,20 +417,20 @@ end_region (struct coop_worker *w, struct coop_barrier *b, struct coop_ult *u,
 	{
 	  u->docked = false;
 	  coop_hold_publish (&batch, gen);
-	  return state_of (gen) | BAR_WAS_LAST;
+	  return coop_follow_state (gen) | BAR_WAS_LAST;
 	}
     }
   else if (!coop_hold_look (w, b, gen))
     {
       coop_hold_leave (w, u, &batch, b, gen);
-      return state_after (gen);
+      return coop_follow_state_after (u, gen);
     }
   coop_hold_dock (w, u, &batch);
-  return state_of (gen);
+  return coop_follow_state (gen);
 }
 
-/* Arrives in generation GEN, in whatever way is possible.  */
-static __attribute__ ((noinline)) unsigned
+/* As arrive, first of its worker or for other reasons not behind another task.  */
+static unsigned
 arrive_first (struct coop_barrier *b, unsigned *awaited, unsigned gen,
 	      bool docking)
 {
@@ -470,7 +442,7 @@ arrive_first (struct coop_barrier *b, unsigned *awaited, unsigned gen,
   if (may_batch (u, w, gen))
     {
       next = coop_dispatch_next (w);
-      bool follows = is_member (next, coop_batch_team (b));
+      bool follows = coop_follow_is_member (next, coop_batch_team (b));
       if (!next && docking && w->batch.count && gen % BAR_INCR == 0 && coop_hold_may (w))
 	return end_region (w, b, u, gen);
       if (!follows && docking && w->batch.count)
@@ -483,118 +455,83 @@ arrive_first (struct coop_barrier *b, unsigned *awaited, unsigned gen,
 	{
 	  join (w, b, awaited, u, docking);
 	  coop_dispatch_switch (u, next, NULL);
-	  return state_after (gen);
+	  return coop_follow_state_after (u, gen);
 	}
     }
   return arrive_last (b, awaited, gen, docking, next);
 }
 
-/* The first task of W's queue if it is of TEAM and nobody is at the queue, else
-   NULL.  */
-static inline struct coop_ult *
-take_member (struct coop_worker *w, struct gomp_team *team)
+/* Arrives in generation GEN where coop_follow, with a bias, did not.  */
+static __attribute__ ((noinline)) unsigned
+arrive (struct coop_barrier *b, unsigned *awaited, unsigned gen, bool docking)
 {
-  struct coop_runq *q = &w->queue;
-  bool biased = coop_runq_enter (q);
-  if (!biased && __atomic_exchange_n (&q->lock, COOP_LOCK_HELD, __ATOMIC_ACQUIRE))
-    return NULL;
-  struct coop_ult *u = q->head;
-  if (is_member (u, team))
-    {
-      coop_runq_pop (q, u);
-      /* For the next switch: all storages are alike in the lower bits of their
-	 addresses, so that the first-level cache has few of them.  */
-      if (u->next)
-	__builtin_prefetch (u->next->tls, 1);
-    }
-  else
-    u = NULL;
-  if (biased)
-    coop_runq_leave (q);
-  else
-    coop_unlock (&q->lock);
-  return u;
-}
+  struct coop_ult *u = coop_tls_ult ();
 
-/* If a task of B's team has arrived before on the caller's worker and another
-   comes next: arrives in generation GEN and returns true when it goes on.  Inlined
-   where it is called, and nothing else than what most tasks need: the caller's
-   worker may be another one afterwards.  */
-static inline __attribute__ ((always_inline)) bool
-follow (struct coop_barrier *b, unsigned *awaited, unsigned gen, bool docking)
-{
-  struct coop_ult *u = coop_tls_ult (), *next;
-  struct coop_worker *w = coop_tls_worker ();
-
-  if (!w || w->passing != awaited || (docking && u->root)
-      || (gen & BAR_TASK_PENDING) || coop_must_leave (w)
-      || !(next = take_member (w, coop_batch_team (b))))
-    return false;
+  if (coop_follow (u, b, awaited, gen, docking, false))
+    return coop_follow_state_after (u, gen);
   if (docking)
-    u->docked = true;
-  coop_batch_add_last (&w->batch, u, w);
-  coop_dispatch_pass (w, u, next);
-  return true;
-}
-
-static inline __attribute__ ((always_inline)) unsigned
-arrive (struct coop_barrier *b, unsigned *awaited, bool docking)
-{
-  unsigned gen = coop_load (&b->generation);
-
-  if (!follow (b, awaited, gen, docking))
-    return arrive_first (b, awaited, gen, docking);
-  return state_after (gen);
+    coop_region_count_ult ();
+  return arrive_first (b, awaited, gen, docking);
 }
 
 gomp_barrier_state_t
 coop_batch_arrive (gomp_barrier_t *bar)
 {
-  return arrive (coop_barrier (bar), &coop_barrier (bar)->awaited, false);
+  struct coop_barrier *b = coop_barrier (bar);
+  struct coop_ult *u = coop_tls_ult ();
+  unsigned gen = coop_load (&b->generation);
+
+  if (coop_follow (u, b, &b->awaited, gen, false, true))
+    return coop_follow_state_after (u, gen);
+  return arrive (b, &b->awaited, gen, false);
 }
 
-void
-coop_batch_wait (gomp_barrier_t *bar)
+/* The rest of gomp_team_barrier_wait, in generation GEN.  */
+static __attribute__ ((noinline)) void
+wait_in_any_way (gomp_barrier_t *bar, unsigned gen)
 {
   struct coop_barrier *b = coop_barrier (bar);
-  unsigned gen = coop_load (&b->generation), state;
-
-  if (!follow (b, &b->awaited, gen, false))
-    state = arrive_first (b, &b->awaited, gen, false);
-  else if (coop_load (&b->generation) == (gen & -BAR_INCR) + BAR_INCR
-	   && !__builtin_expect (coop_peek (&coop_order_known), 0))
-    return;
-  else
-    state = state_after (gen); /* the barrier is not over, or there is more to do */
+  unsigned state = coop_managed ? arrive (b, &b->awaited, gen, false)
+				: upstream_barrier_wait_start (bar);
   gomp_team_barrier_wait_end (bar, state);
 }
 
-/* Is U's thread THR in the pool of coop_batch_leader?  A task that runs a target
-   region on the host leads another one meanwhile.  */
-static inline bool
-is_led (const struct coop_ult *u, const struct gomp_thread *thr)
+/* U has been continued at the barrier of its team, and that may not be over, or there is
+   more to do.  */
+static __attribute__ ((noinline)) void
+wait_again (struct coop_ult *u)
 {
-  if (u && u->pool == thr->thread_pool)
-    return true;
-  struct gomp_thread **pool = thr->thread_pool->threads; /* NULL: a team of one */
-  return pool && pool[0] == coop_batch_leader;
+  u->early = false;
+  gomp_team_barrier_wait_end (&u->thread->ts.team->barrier,
+			      coop_follow_state_after (u, u->arrived));
+}
+
+void
+gomp_team_barrier_wait (gomp_barrier_t *bar)
+{
+  struct coop_barrier *b = coop_barrier (bar);
+  struct coop_ult *u = coop_tls_ult ();
+  unsigned gen = coop_load (&b->generation);
+
+  if (!coop_follow (u, b, &b->awaited, gen, false, true))
+    wait_in_any_way (bar, gen);
+  else if (__builtin_expect (u->early || coop_peek (&coop_order_known), 0))
+    wait_again (u);
 }
 
 gomp_barrier_state_t
-coop_batch_arrive_final (gomp_barrier_t *bar)
+coop_batch_arrive_final (gomp_barrier_t *bar, struct gomp_thread *thr, struct coop_ult *u)
 {
-  struct gomp_thread *thr = gomp_thread ();
-  /* A thread with a table of dependences has to free it in the region.  Only the
-     initial thread can lead a batch to a dock.  */
-  bool docking = thr->ts.level == 1 && thr->task->depend_hash == NULL
-		 && is_led (coop_tls_ult (), thr);
-  if (thr->ts.level == 1 && !docking)
-    {
-      struct coop_worker *w = coop_tls_worker ();
-      if (w && w->batch.count)
-	coop_batch_flush (w);
-      return gomp_barrier_wait_final_start (bar);
-    }
-  return arrive (coop_barrier (bar), &coop_barrier (bar)->awaited_final,
-		 docking);
+  struct coop_barrier *b = coop_barrier (bar);
+  struct coop_worker *w = coop_tls_worker ();
+  unsigned gen = coop_load (&b->generation);
+
+  if (coop_follow_may_dock (u, thr))
+    return arrive (b, &b->awaited_final, gen, true);
+  if (thr->ts.level != 1)
+    return arrive (b, &b->awaited_final, gen, false);
+  coop_region_count_ult ();
+  if (w && w->batch.count)
+    coop_batch_flush (w);
+  return gomp_barrier_wait_final_start (bar);
 }

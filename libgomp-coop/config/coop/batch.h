@@ -38,16 +38,15 @@
 
 #pragma GCC visibility push(hidden)
 
-/* As gomp_barrier_wait_final_start, for a barrier in a team; may return after
-   the barrier has completed.  Coop_batch_arrive, declared in bar.h, is the same
-   for gomp_barrier_wait_start.  */
-extern gomp_barrier_state_t coop_batch_arrive_final (gomp_barrier_t *bar);
+/* As gomp_barrier_wait_final_start, for a barrier in a team, by THR, the thread of U, which
+   is NULL if the runtime does not know it; may return after the barrier has completed.
+   Coop_batch_arrive, declared in bar.h, is the same for gomp_barrier_wait_start.  */
+extern gomp_barrier_state_t coop_batch_arrive_final (gomp_barrier_t *bar,
+						     struct gomp_thread *thr,
+						     struct coop_ult *u);
 
 /* The initial thread; of the pool that it leads the tasks go to the dock.  */
 extern struct gomp_thread *coop_batch_leader;
-
-/* As gomp_team_barrier_wait.  */
-extern void coop_batch_wait (gomp_barrier_t *bar);
 
 /* The last one has arrived at BAR, a team's: lets all go on and returns true, or
    returns false if there is more to do than that.  */

@@ -66,7 +66,8 @@ struct coop_ult
   unsigned home;	      /* worker whose queue and table it uses */
   enum coop_kind kind;
   bool root;	 /* the initial thread */
-  bool elected;	 /* to act as the last one at the barrier it waits for */
+  bool early;	 /* continued although its barrier may not be over, */
+  bool elected;	 /* and is to act as the last one there */
   bool docked;	 /* waits beyond the barrier, in the dock */
   bool pooled;	 /* has been in a pool's dock before */
   unsigned char settled; /* domain.h: whose number node is, where it was at its first
@@ -82,7 +83,8 @@ struct coop_ult
   /* Its home in some regions, LLC domain and one, or 0.  */
   uint16_t home_in[COOP_HINT_SETS];
   int trimming;		      /* futex, 1: its stack is being trimmed */
-  unsigned long runs;	      /* times begun or continued */
+  bool ran;		      /* since its stack was looked at last (stack.h) */
+  unsigned arrived;	      /* generation of the barrier where it was last (follow.h) */
   unsigned id;		      /* never reused; stands for the kernel's tid */
   bool detached; /* nobody joins it */
   int ready;	 /* futex, 1: KTHREAD, FOREIGN: may run; donor: lends its storage */

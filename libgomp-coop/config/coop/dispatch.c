@@ -92,6 +92,15 @@ coop_dispatch_switch (struct coop_ult *u, struct coop_ult *next, int *lock)
   switch_to (w, next, &u->sp);
 }
 
+void
+coop_dispatch_pass_trimmed (struct coop_worker *w, struct coop_ult *u,
+			    struct coop_ult *next, void *sp)
+{
+  coop_stack_await (next);
+  coop_switch (&u->sp, sp, coop_dispatch_enter (w, next));
+  begin ();
+}
+
 /* As coop_dispatch_next, for a task that does not arrive at a barrier.  */
 static struct coop_ult *
 successor (struct coop_worker *w)

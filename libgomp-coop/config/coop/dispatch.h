@@ -80,14 +80,23 @@ coop_dispatch_enter (struct coop_worker *w, struct coop_ult *u)
 /* Does what the previous context of the caller's worker left to do.  */
 extern void coop_dispatch_finish (struct coop_worker *w);
 
+/* The rest of coop_dispatch_pass, where the stack of NEXT is being trimmed.  */
+extern void coop_dispatch_pass_trimmed (struct coop_worker *w, struct coop_ult *u,
+					struct coop_ult *next, void *sp);
+
 /* As coop_dispatch_switch, on worker W, without a lock and with a NEXT; not
    for fibers (fiber.h).  */
 static inline void
 coop_dispatch_pass (struct coop_worker *w, struct coop_ult *u,
 		    struct coop_ult *next)
 {
-  void *tp = coop_dispatch_enter (w, next);
-  coop_switch (&u->sp, coop_stack_enter (next), tp);
+  void *sp = coop_stack_take (next);
+  if (__builtin_expect (coop_stack_is_trimmed (next), 0))
+    {
+      coop_dispatch_pass_trimmed (w, u, next, sp);
+      return;
+    }
+  coop_switch (&u->sp, sp, coop_dispatch_enter (w, next));
   w = coop_tls_worker ();
   if (__builtin_expect (w->post != COOP_POST_NOTHING, 0))
     coop_dispatch_finish (w);

@@ -187,7 +187,6 @@ coop_donor_reuse (size_t stack_size)
   u->stack_size = old.stack_size;
   u->sp = coop_first_frame ((uintptr_t) u->stack_top, coop_ult_main);
   u->pthread = old.pthread;
-  u->runs = old.runs;
   u->listed = old.listed;
   u->fiber = old.fiber;
   coop_stack_unlock ();

@@ -346,6 +346,7 @@ coop_hold_watch (struct coop_worker *w)
 	  batch.head = u->next;
 	  batch.count--;
 	  u->docked = false;
+	  u->early = true;
 	  coop_runq_append (w, u, u, 1);
 	}
       if (batch.count == 0 || coop_hold_publish (&batch, state))

@@ -12,6 +12,7 @@
 #include "batchlist.h"
 #include "birth.h"
 #include "blocking.h"
+#include "follow.h"
 #include "monitor.h"
 #include "park.h"
 #include "release.h"
@@ -183,8 +184,6 @@ take_part (struct gomp_thread *thr, struct coop_ult *u,
 		  (struct gomp_task_icv *) &next->icv);
   thr->task->taskgroup = next->taskgroup;
   coop_league_join (thr, next->league);
-  thr->fn = next->fn;
-  thr->data = next->data;
 }
 
 void
@@ -222,11 +221,59 @@ leave (struct coop_launch *l)
     coop_unpark (&l->leaving, INT_MAX);
 }
 
+/* THR's thread, that of U, waits in DOCK.  False: it is the initial one, which has opened
+   it.  */
+static inline bool
+wait_in_dock (struct gomp_thread *thr, struct coop_ult *u, gomp_simple_barrier_t *dock)
+{
+  /* The initial thread writes in the lines of pool and dock: a task that has been
+     told all before leaves them alone.  */
+  if (__builtin_expect (u->docked, 1))
+    {
+      u->docked = false;
+      u->pool = thr->thread_pool;
+      return true;
+    }
+  /* Who came last in its first region has waited nowhere.  */
+  if (u->pooled && !coop_domain_is_settled (u) && coop_tls_worker ())
+    coop_batch_settle (u, coop_tls_worker ());
+  if (thr->thread_pool->threads[0] == thr)
+    {
+      open_dock (thr->thread_pool, coop_barrier (&dock->bar)->launch);
+      return false;
+    }
+  gomp_simple_barrier_wait (dock);
+  return true;
+}
+
+/* What gomp_thread_start does for each region.  */
+static inline void
+run_part (struct gomp_thread *thr, struct coop_ult *u, const struct region *region)
+{
+  gomp_barrier_t *bar = &thr->ts.team->barrier;
+  struct coop_barrier *b = coop_barrier (bar);
+
+  region->fn (region->data);
+  gomp_barrier_state_t state;
+  bool follows = coop_follow_may_dock (u, thr)
+		 && coop_follow (u, b, &b->awaited_final,
+				 coop_load (&b->generation), true, true);
+  if (!follows)
+    state = coop_batch_arrive_final (bar, thr, u);
+  if (__builtin_expect (u->docked, 1))
+    return;
+  if (follows)
+    state = coop_follow_state_after (u, u->arrived);
+  coop_barrier_end_final (bar, state);
+  gomp_finish_task (u->implicit);
+}
+
 void
 coop_launch_dock (gomp_simple_barrier_t *dock)
 {
   struct gomp_thread *thr = gomp_thread ();
   struct coop_ult *u;
+  struct coop_launch *l;
 
   if (!coop_managed)
     {
@@ -234,31 +281,19 @@ coop_launch_dock (gomp_simple_barrier_t *dock)
       return;
     }
   u = coop_tls_ult ();
-  /* The initial thread writes in the lines of pool and dock: a task that has been
-     told all before leaves them alone.  */
-  if (__builtin_expect (u->docked, 1))
+  while (wait_in_dock (thr, u, dock))
     {
-      u->docked = false;
-      u->pool = thr->thread_pool;
-    }
-  else
-    {
-      /* Who came last in its first region has waited nowhere.  */
-      if (u->pooled && !coop_domain_is_settled (u) && coop_tls_worker ())
-	coop_batch_settle (u, coop_tls_worker ());
-      if (thr->thread_pool->threads[0] == thr)
+      if (!(l = u->launch))
+	l = u->launch = coop_load (&coop_barrier (&dock->bar)->launch);
+      if (!l || !l->armed)
 	{
-	  open_dock (thr->thread_pool, coop_barrier (&dock->bar)->launch);
+	  if (l && !thr->fn && u->pooled)
+	    leave (l);
+	  u->pooled = true; /* one that begins has its function from elsewhere */
 	  return;
 	}
-      gomp_simple_barrier_wait (dock);
+      take_part (thr, u, l);
+      u->pooled = true;
+      run_part (thr, u, &l->next);
     }
-  struct coop_launch *l = u->launch;
-  if (!l)
-    l = u->launch = coop_load (&coop_barrier (&dock->bar)->launch);
-  if (l && l->armed)
-    take_part (thr, u, l);
-  else if (l && !thr->fn && u->pooled)
-    leave (l);
-  u->pooled = true; /* one that begins has its function from elsewhere */
 }

@@ -32,7 +32,8 @@ extern void coop_launch_note (unsigned flags);
 /* The caller has created all threads of its team.  */
 extern void coop_launch_ready (void);
 
-/* In place of gomp_simple_barrier_wait on a pool's dock, in team.c.  */
+/* In place of gomp_simple_barrier_wait on a pool's dock, in team.c.  Runs the regions that
+   are launched meanwhile.  */
 extern void coop_launch_dock (gomp_simple_barrier_t *dock);
 
 #pragma GCC visibility pop

@@ -39,6 +39,13 @@ extern void coop_region_count_barrier (void);
 extern void coop_region_count_ult (void);
 extern void coop_region_count_iterations (uint64_t n);
 
+/* As coop_region_count_ult, where W has counted another one for the same region.  */
+static inline void
+coop_region_count_next_ult (struct coop_worker *w)
+{
+  __atomic_store_n (&w->ults, w->ults + 1, __ATOMIC_RELAXED);
+}
+
 /* W has been spinning until NOW and found nothing: of this the current region
    gets what is its own and has not been counted.  */
 extern void coop_region_count_idle (const struct coop_worker *w, uint64_t now);

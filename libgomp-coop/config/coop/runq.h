@@ -97,8 +97,14 @@ extern void coop_runq_append_locked (struct coop_worker *w, struct coop_ult *hea
 static inline void
 coop_runq_pop (struct coop_runq *q, struct coop_ult *u)
 {
-  q->head = u->next;
-  if (!q->head)
+  struct coop_ult *next = u->next;
+
+  q->head = next;
+  /* For the next switch: all storages are alike in the lower bits of their addresses, so
+     that the first-level cache has few of them.  */
+  if (next)
+    __builtin_prefetch (next->tls, 1);
+  else
     q->tail = NULL;
   __atomic_store_n (&q->length, q->length - 1, __ATOMIC_RELAXED);
 }

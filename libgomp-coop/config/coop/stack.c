@@ -19,10 +19,9 @@
 struct entry
 {
   struct coop_ult *ult;
-  unsigned long runs; /* when it was seen last */
-  uint64_t since_ns;  /* since when this has not changed */
-  char *low;	      /* NULL: not known yet */
-  bool trimmed;	      /* since it ran */
+  uint64_t since_ns; /* when it had run last */
+  char *low;	     /* NULL: not known yet */
+  bool trimmed;	     /* since it ran */
 };
 
 /* Names that gdb/coschedule.py knows.  */
@@ -147,11 +146,9 @@ trim (struct entry *e)
 static bool
 look_at (struct entry *e, uint64_t now)
 {
-  unsigned long runs = coop_peek (&e->ult->runs);
-
-  if (e->runs != runs || e->since_ns == 0)
+  if (coop_peek (&e->ult->ran) || e->since_ns == 0)
     {
-      e->runs = runs;
+      __atomic_store_n (&e->ult->ran, false, __ATOMIC_RELAXED);
       e->since_ns = now;
       e->trimmed = false;
       return false;

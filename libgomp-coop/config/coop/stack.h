@@ -32,16 +32,31 @@ extern void coop_stack_remove (struct coop_ult *u);
 /* U's context as NULL: somebody returns memory of its stack, wait for him.  */
 extern void coop_stack_await (struct coop_ult *u);
 
+/* Takes U's context, and returns its stack pointer.  Is its stack being trimmed, which is
+   to be awaited before that is used?  */
+static inline void *
+coop_stack_take (struct coop_ult *u)
+{
+  void *sp = u->sp;
+  __atomic_store_n (&u->sp, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n (&u->ran, true, __ATOMIC_RELAXED);
+  __atomic_signal_fence (__ATOMIC_SEQ_CST);
+  return sp;
+}
+
+static inline bool
+coop_stack_is_trimmed (struct coop_ult *u)
+{
+  return coop_peek (&u->trimming) != 0;
+}
+
 /* Takes U's context, to continue it or to give its stack to another task.
    Returns its stack pointer.  */
 static inline void *
 coop_stack_enter (struct coop_ult *u)
 {
-  void *sp = u->sp;
-  __atomic_store_n (&u->sp, NULL, __ATOMIC_RELAXED);
-  u->runs++;
-  __atomic_signal_fence (__ATOMIC_SEQ_CST);
-  if (__builtin_expect (coop_peek (&u->trimming) != 0, 0))
+  void *sp = coop_stack_take (u);
+  if (__builtin_expect (coop_stack_is_trimmed (u), 0))
     coop_stack_await (u);
   return sp;
 }
