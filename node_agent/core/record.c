@@ -17,7 +17,7 @@
 #define COMPUTE_EFFICIENCY 0.85 /* of all granted cores, at least */
 #define MEMORY_EFFICIENCY 0.6   /* at most */
 #define BEST_SPEED 0.95         /* of the speed on all granted cores */
-#define ULT_BARRIER_S 0.15e-6   /* a barrier, per thread and core more */
+#define ULT_BARRIER_S 0.15e-6   /* a barrier, per thread and core more, with what caches lose */
 #define ULT_COST 0.02           /* that barriers, or spinning, may take for threads */
 #define SPUN_S 20e-6            /* before a thread that spins makes room */
 #define ULTS_MOST 20            /* the runtime's own bound */

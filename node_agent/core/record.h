@@ -132,8 +132,9 @@ size_t record_best_cores(const struct record *record);
 
 /* Threads per core for a later run if barriers, which regions end with, are so frequent that more
  * would cost over 2 % of its time, or if to make room while they spin did; 0: as the runtime
- * chooses.  (A thread more per core adds 0.15 us to a barrier: make bench-runtime.  A look that
- * finds one spinning comes after 20 us.) */
+ * chooses.  (A thread more per core adds 0.03 us to a barrier, by make bench-runtime, and lines
+ * of its stack and control block to what caches hold.  A look that finds one spinning comes after
+ * 20 us.) */
 size_t record_ults(const struct record *record);
 
 /* Its time alone on all granted cores, in seconds, from its speed while it was alone; NAN when
