@@ -38,6 +38,12 @@ coop_switch_needs_kernel (void)
 }
 
 static inline void
+coop_prefetch_write (void *p)
+{
+  __builtin_prefetch (p, 1);
+}
+
+static inline void
 coop_pause (void)
 {
   __asm volatile ("yield" : : : "memory");

@@ -47,6 +47,14 @@ coop_switch_needs_kernel (void)
   return !(getauxval (AT_HWCAP2) & 2);
 }
 
+/* The compiler uses this instruction only if told that all processors have it.  Those without
+   do nothing.  */
+static inline void
+coop_prefetch_write (void *p)
+{
+  __asm volatile ("prefetchw %0" : : "m"(*(char *) p));
+}
+
 static inline void
 coop_pause (void)
 {

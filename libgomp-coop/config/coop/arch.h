@@ -9,6 +9,7 @@
 		 coop_set_thread_pointer (tp)
 		 coop_switch_needs_kernel (): must coop_switch_by_kernel be set?
 		 coop_pause ()
+		 coop_prefetch_write (p): as __builtin_prefetch (p, 1)
 		 coop_syscall (number, a, b, c, d): returns what the kernel
 		 does and leaves errno alone, for code on a parked donor, whose
 		 errno a task is using elsewhere

@@ -411,6 +411,9 @@ end_region (struct coop_worker *w, struct coop_barrier *b, struct coop_ult *u,
   w->batch.count = 0;
   w->passing = NULL;
   u->docked = !u->root;
+  /* What is written next.  */
+  if (!u->root && !batch.head->root)
+    coop_prefetch_write (&coop_barrier (&u->thread->thread_pool->threads_dock.bar)->awaited);
   if (__atomic_sub_fetch (batch.awaited, batch.count + 1, __ATOMIC_ACQ_REL) == 0)
     {
       if (!coop_batch_complete ((gomp_barrier_t *) b))

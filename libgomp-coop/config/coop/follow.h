@@ -64,9 +64,11 @@ coop_follow_may_dock (const struct coop_ult *u, const struct gomp_thread *thr)
 }
 
 /* The first task of W's queue if it is of TEAM and nobody else is at the queue, else NULL:
-   of one that is BIASED, which only W makes it, or of one that is not.  */
+   of one that is BIASED, which only W makes it, or of one that is not.  The last one of W will
+   write AWAITED.  */
 static inline __attribute__ ((always_inline)) struct coop_ult *
-coop_follow_take (struct coop_worker *w, struct gomp_team *team, bool biased)
+coop_follow_take (struct coop_worker *w, struct gomp_team *team, unsigned *awaited,
+		  bool biased)
 {
   struct coop_runq *q = &w->queue;
   if (biased ? __builtin_expect (!coop_runq_enter (q), 0)
@@ -75,7 +77,10 @@ coop_follow_take (struct coop_worker *w, struct gomp_team *team, bool biased)
     return NULL;
   struct coop_ult *u = q->head;
   if (__builtin_expect (coop_follow_is_member (u, team), 1))
-    coop_runq_pop (q, u);
+    {
+      if (coop_runq_pop (q, u))
+	coop_prefetch_write (awaited); /* U will count */
+    }
   else
     u = NULL;
   if (biased)
@@ -99,7 +104,7 @@ coop_follow (struct coop_ult *u, struct coop_barrier *b, unsigned *awaited, unsi
   if (__builtin_expect (!w || w->passing != awaited || (docking && u->root)
 			    || (gen & BAR_TASK_PENDING) || coop_must_leave (w),
 			0)
-      || !(next = coop_follow_take (w, coop_batch_team (b), biased)))
+      || !(next = coop_follow_take (w, coop_batch_team (b), awaited, biased)))
     return false;
   if (docking)
     {

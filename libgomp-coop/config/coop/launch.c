@@ -132,6 +132,7 @@ coop_launch_start (void (*fn) (void *), void *data, unsigned nthreads,
   if (!is_known (l, thr, nthreads, flags, team))
     return false;
 
+  coop_prefetch_write (&coop_barrier (&pool->threads_dock.bar)->awaited);
   team->prev_ts = thr->ts;
   thr->ts.team = team;
   thr->ts.team_id = 0;

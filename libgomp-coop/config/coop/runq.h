@@ -93,8 +93,8 @@ extern void coop_runq_prepend (struct coop_worker *w, struct coop_ult *u);
 extern void coop_runq_append_locked (struct coop_worker *w, struct coop_ult *head,
 				     struct coop_ult *tail, unsigned count);
 
-/* Removes the first task U of Q, whose lock is held.  */
-static inline void
+/* Removes the first task U of Q, whose lock is held.  Was it the last one?  */
+static inline bool
 coop_runq_pop (struct coop_runq *q, struct coop_ult *u)
 {
   struct coop_ult *next = u->next;
@@ -107,6 +107,7 @@ coop_runq_pop (struct coop_runq *q, struct coop_ult *u)
   else
     q->tail = NULL;
   __atomic_store_n (&q->length, q->length - 1, __ATOMIC_RELAXED);
+  return !next;
 }
 
 /* The first task of W's own queue, or NULL.  */
