@@ -17,8 +17,8 @@
 
 /* They are placed anew so long after the last time, and not before PLACE_SHARE times as
    long has passed as it took: each task is some cache lines of other CPUs.  */
-#define PLACE_NS 500000
-#define PLACE_SHARE 64
+#define PLACE_NS 100000
+#define PLACE_SHARE 32
 
 int coop_stray_time;
 

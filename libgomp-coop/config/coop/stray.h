@@ -35,7 +35,7 @@ extern int coop_stray_time;
 
 /* Barriers do not wait for a tick of the monitor: a task that was stolen while its worker's CPU had
    an interrupt would be at the wrong worker at thousands of short ones.  */
-#define COOP_STRAY_PASSES 64
+#define COOP_STRAY_PASSES 16
 
 /* A team's barrier is over, for the *PASSES-th time since tasks have strayed.  */
 static inline void
