@@ -56,13 +56,14 @@ coop_barrier (gomp_barrier_t *bar)
 
 /* Batch.h, hold.h and launch.h include libgomp.h, which includes this file.  */
 extern gomp_barrier_state_t coop_batch_arrive (gomp_barrier_t *bar);
-/* The rest of gomp_team_barrier_wait_final, for who has arrived in STATE and has not been
-   in a dock since.  */
-extern void coop_barrier_end_final (gomp_barrier_t *bar, gomp_barrier_state_t state);
 extern int coop_hold_seized;
 extern void coop_hold_await_watchers (gomp_barrier_t *bar);
 extern void coop_launch_free (struct coop_launch *launch);
 extern void kmp_team_free (struct kmp_team *team);
+
+/* The rest of gomp_team_barrier_wait_final, for who has arrived in STATE and has not been
+   in a dock since.  */
+extern void coop_barrier_end_final (gomp_barrier_t *bar, gomp_barrier_state_t state);
 
 static inline void
 gomp_barrier_init (gomp_barrier_t *bar, unsigned count)

@@ -28,8 +28,7 @@ take_one (struct coop_ult **list)
   *list = u->batch_next;
   if (u->batch_count > 1)
     coop_batch_push (list, u->next, u->batch_tail, u->batch_count - 1);
-  u->docked = false;
-  u->early = true;
+  coop_batch_call_early (u);
   return u;
 }
 
@@ -100,7 +99,7 @@ coop_batch_undock (gomp_barrier_t *bar, struct coop_ult *led)
 void
 coop_batch_dock (struct coop_ult *batches)
 {
-  gomp_barrier_t *bar = &batches->thread->thread_pool->threads_dock.bar;
+  gomp_barrier_t *bar = coop_batch_dock_of (batches);
   struct coop_barrier *b = coop_barrier (bar);
   unsigned count = 0;
 
@@ -278,8 +277,8 @@ coop_batch_flush (struct coop_worker *w)
     complete (b, gen);
   else if (last)
     {
-      leader->early = leader->elected = true;
-      leader->docked = false;
+      coop_batch_call_early (leader);
+      leader->elected = true;
       if (coop_dispatch_hand (w, leader, leader, 1))
 	coop_dispatch_ready (1);
     }
@@ -413,7 +412,7 @@ end_region (struct coop_worker *w, struct coop_barrier *b, struct coop_ult *u,
   u->docked = !u->root;
   /* What is written next.  */
   if (!u->root && !batch.head->root)
-    coop_prefetch_write (&coop_barrier (&u->thread->thread_pool->threads_dock.bar)->awaited);
+    coop_prefetch_write (&coop_barrier (coop_batch_dock_of (u))->awaited);
   if (__atomic_sub_fetch (batch.awaited, batch.count + 1, __ATOMIC_ACQ_REL) == 0)
     {
       if (!coop_batch_complete ((gomp_barrier_t *) b))

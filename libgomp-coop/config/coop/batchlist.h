@@ -17,6 +17,21 @@ coop_batch_team (struct coop_barrier *b)
 			       - offsetof (struct gomp_team, barrier));
 }
 
+/* The dock of U, which is not the initial thread.  */
+static inline gomp_barrier_t *
+coop_batch_dock_of (const struct coop_ult *u)
+{
+  return &u->thread->thread_pool->threads_dock.bar;
+}
+
+/* U goes on although its barrier may not be over, and so not to the dock.  */
+static inline void
+coop_batch_call_early (struct coop_ult *u)
+{
+  u->docked = false;
+  u->early = true;
+}
+
 /* The list for tasks that arrive, or arrived, in generation GEN.  Tasks of the
    one before are long released: without them GEN could not be.  */
 static inline struct coop_ult **

@@ -141,13 +141,6 @@ go_to_dock (struct coop_worker *w, struct coop_batch *batch)
     coop_runq_append (w, root, root, 1);
 }
 
-/* The dock of U, which is not the initial thread.  */
-static gomp_barrier_t *
-dock_of (const struct coop_ult *u)
-{
-  return &u->thread->thread_pool->threads_dock.bar;
-}
-
 /* The initial thread ROOT goes on, and leads the COUNT tasks from HEAD to TAIL, whose
    contexts are saved when it does.  */
 static void
@@ -167,7 +160,7 @@ coop_hold_open (gomp_barrier_t *bar)
   struct coop_ult *u = coop_tls_ult (), *led = u ? u->led : NULL;
   struct coop_barrier *b = coop_barrier (bar);
 
-  if (!led || dock_of (led) != bar)
+  if (!led || coop_batch_dock_of (led) != bar)
     return false;
   unsigned missing = led->batch_count + 1;
   u->led = NULL;
@@ -185,12 +178,12 @@ coop_hold_open (gomp_barrier_t *bar)
 static void
 wait_in_dock (struct coop_worker *w, struct coop_ult *u, struct coop_batch *batch)
 {
-  struct coop_barrier *b = coop_barrier (dock_of (u));
+  struct coop_barrier *b = coop_barrier (coop_batch_dock_of (u));
   unsigned gen = coop_load (&b->generation);
 
   batch->docking = false;
   if (__atomic_sub_fetch (&b->awaited, batch->count + 1, __ATOMIC_ACQ_REL) == 0)
-    coop_batch_undock (dock_of (u), NULL);
+    coop_batch_undock (coop_batch_dock_of (u), NULL);
   else if (!coop_hold_look (w, b, gen))
     {
       coop_hold_leave (w, u, batch, b, gen);
@@ -207,7 +200,7 @@ wait_in_dock (struct coop_worker *w, struct coop_ult *u, struct coop_batch *batc
 static void
 hold_in_dock (struct coop_worker *w, struct coop_batch *batch)
 {
-  gomp_barrier_t *bar = dock_of (batch->head);
+  gomp_barrier_t *bar = coop_batch_dock_of (batch->head);
   struct coop_barrier *b = coop_barrier (bar);
   unsigned gen = coop_load (&b->generation); /* cannot change before this: */
 
@@ -345,8 +338,7 @@ coop_hold_watch (struct coop_worker *w)
 	  struct coop_ult *u = batch.head;
 	  batch.head = u->next;
 	  batch.count--;
-	  u->docked = false;
-	  u->early = true;
+	  coop_batch_call_early (u);
 	  coop_runq_append (w, u, u, 1);
 	}
       if (batch.count == 0 || coop_hold_publish (&batch, state))
