@@ -93,6 +93,7 @@ gomp_barrier_wait_last (gomp_barrier_t *bar)
 
 /* ---- Barriers of teams.  Gomp_team_barrier_wait is in batch.c.  ---- */
 
+/* Once the others have been let go.  */
 static inline void
 note_barrier (gomp_barrier_state_t state)
 {
@@ -112,7 +113,6 @@ team_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
 void
 gomp_team_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
 {
-  note_barrier (state);
   /* A task that has waited in a batch finds the barrier completed.  */
   if (gomp_barrier_last_thread (state)
       || coop_load (&bar->generation) != (state & -BAR_INCR) + BAR_INCR)
@@ -121,6 +121,7 @@ gomp_team_barrier_wait_end (gomp_barrier_t *bar, gomp_barrier_state_t state)
 	  && coop_stray_are_overdue ())
 	coop_hold_alone (bar, state);
       team_barrier_wait_end (bar, state);
+      note_barrier (state);
     }
   if (__builtin_expect (coop_peek (&coop_order_known), 0))
     coop_order_follow ();
@@ -153,8 +154,9 @@ bool
 gomp_team_barrier_wait_cancel_end (gomp_barrier_t *bar,
 				   gomp_barrier_state_t state)
 {
+  bool cancelled = upstream_team_barrier_wait_cancel_end (bar, state);
   note_barrier (state);
-  return upstream_team_barrier_wait_cancel_end (bar, state);
+  return cancelled;
 }
 
 bool

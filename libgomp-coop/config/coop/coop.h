@@ -158,6 +158,15 @@ struct coop_batch
   bool docking; /* goes on to the dock; the initial thread, if there, is the first */
 };
 
+/* What a worker counts for the region that runs (region.h).  */
+enum coop_counter
+{
+  COOP_BARRIERS, /* that it completed */
+  COOP_ITERATIONS,
+  COOP_ULTS,
+  COOP_COUNTERS
+};
+
 struct coop_worker
 {
   struct coop_runq queue __attribute__ ((aligned (COOP_LINE)));
@@ -209,8 +218,7 @@ struct coop_worker
      (region.c).  */
   unsigned region __attribute__ ((aligned (COOP_LINE)));
   bool roaming; /* may run on all CPUs, while it creates kernel threads */
-  uint64_t iterations, iterations_credited;
-  uint64_t ults, ults_credited;
+  uint64_t counted[COOP_COUNTERS], credited[COOP_COUNTERS];
   uint64_t steals;
 };
 

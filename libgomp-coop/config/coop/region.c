@@ -27,6 +27,8 @@ struct cosched_report *coop_report;
 
 /* Protects the table's growth; taken once per function and cache conflict.  */
 static int table_lock;
+
+/* Of the owner alone, as are a region's entries and time.  */
 static void (*functions[COSCHED_MAX_REGIONS]) (void *);
 static struct
 {
@@ -34,18 +36,26 @@ static struct
   unsigned index;
 } cache[CACHE];
 
-/* The initial thread whose region is reported; others' regions at the same
-   time are not.  */
-static struct gomp_thread *owner;
+/* Written for each region, and so in a line that no worker reads while it has work.  */
+static struct
+{
+  /* The initial thread whose region is reported; others' regions at the same
+     time are not.  Who puts itself here where NULL was has what the owner has.  */
+  struct gomp_thread *owner;
 
-/* What coop_report->region says: the truth is here, since a page may be mapped
-   in the moment in which a region begins.  */
-static unsigned current = COSCHED_REGION_SERIAL;
+  /* What coop_report->region says: the truth is here, since a page may be mapped
+     in the moment in which a region begins.  */
+  unsigned region;
+} __attribute__ ((aligned (COOP_LINE))) current = { NULL, COSCHED_REGION_SERIAL };
+
+/* The region that began last, which is what workers count for: it stays in their caches
+   while the same region begins again and again.  */
+static unsigned latest = COSCHED_REGION_SERIAL;
 
 static void
 set_current (unsigned index)
 {
-  __atomic_store_n (&current, index, __ATOMIC_RELAXED);
+  __atomic_store_n (&current.region, index, __ATOMIC_RELAXED);
   coop_store (&coop_report->region, index);
 }
 
@@ -96,8 +106,8 @@ void
 coop_region_reset (void)
 {
   table_lock = 0;
-  owner = NULL;
-  current = COSCHED_REGION_SERIAL;
+  current.owner = NULL;
+  current.region = latest = COSCHED_REGION_SERIAL;
   memset (functions, 0, sizeof functions);
   memset (cache, 0, sizeof cache);
   if (coop_report)
@@ -201,22 +211,34 @@ look_up (void (*fn) (void *))
   return used;
 }
 
+/* The region of FN, by the owner.  */
 static unsigned
 find (void (*fn) (void *))
 {
   unsigned slot = ((uintptr_t) fn >> 4) % CACHE;
-  coop_lock (&table_lock);
-  if (cache[slot].fn != fn)
+  if (__builtin_expect (cache[slot].fn != fn, 0))
     {
+      coop_lock (&table_lock);
       cache[slot].index = look_up (fn);
+      coop_unlock (&table_lock);
       cache[slot].fn = fn;
     }
-  unsigned index = cache[slot].index;
-  coop_unlock (&table_lock);
-  return index;
+  return cache[slot].index;
 }
 
-/* ---- Begin and end.  ---- */
+/* ---- Progress.  ---- */
+
+bool
+coop_region_active (void)
+{
+  return coop_region_current () != COSCHED_REGION_SERIAL;
+}
+
+unsigned
+coop_region_current (void)
+{
+  return coop_peek (&current.region);
+}
 
 static void
 add (uint64_t *counter, uint64_t n)
@@ -224,46 +246,144 @@ add (uint64_t *counter, uint64_t n)
   __atomic_fetch_add (counter, n, __ATOMIC_RELAXED);
 }
 
+/* By the only one that writes COUNTER.  */
+static void
+count (uint64_t *counter, uint64_t n)
+{
+  __atomic_store_n (counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+static uint64_t *
+counter_of (struct cosched_region *s, enum coop_counter which)
+{
+  switch (which)
+    {
+    case COOP_BARRIERS:
+      return &s->barriers;
+    case COOP_ITERATIONS:
+      return &s->iterations;
+    default:
+      return &s->ults;
+    }
+}
+
+/* How much COUNTER has grown since *CREDITED, which follows.  The worker and the
+   monitor may ask at the same time: what one of them gets the other does not.  */
+static uint64_t
+growth (const uint64_t *counter, uint64_t *credited)
+{
+  uint64_t now = coop_peek (counter), before = coop_peek (credited);
+
+  while (before < now)
+    if (__atomic_compare_exchange_n (credited, &before, now, false,
+				     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      return now - before;
+  return 0;
+}
+
+/* Hands W's counters over to the region they belong to.  */
+static void
+credit (struct coop_worker *w)
+{
+  unsigned index = coop_peek (&w->region);
+
+  for (enum coop_counter k = 0; k < COOP_COUNTERS; k++)
+    {
+      uint64_t n = growth (&w->counted[k], &w->credited[k]);
+      if (n && index < COSCHED_MAX_REGIONS)
+	add (counter_of (&coop_report->regions[index], k), n);
+    }
+}
+
+/* N more of WHICH for the region that runs.  A thread without worker, as the initial one at
+   home, counts in the page itself.  */
+static void
+count_for_region (enum coop_counter which, uint64_t n)
+{
+  struct coop_worker *w = coop_tls_worker ();
+  unsigned index = coop_peek (&latest);
+
+  if (!w)
+    {
+      if (index < COSCHED_MAX_REGIONS)
+	add (counter_of (&coop_report->regions[index], which), n);
+      return;
+    }
+  if (w->region != index)
+    {
+      credit (w);
+      __atomic_store_n (&w->region, index, __ATOMIC_RELAXED);
+    }
+  count (&w->counted[which], n);
+}
+
 void
-coop_region_begin (void (*fn) (void *), unsigned threads)
+coop_region_count_barrier (void)
+{
+  if (coop_report && gomp_thread ()->ts.level == 1)
+    count_for_region (COOP_BARRIERS, 1);
+}
+
+void
+coop_region_count_ult (void)
+{
+  if (coop_report && gomp_thread ()->ts.level == 1)
+    count_for_region (COOP_ULTS, 1);
+}
+
+void
+coop_region_count_iterations (uint64_t n)
+{
+  if (coop_report && gomp_thread ()->ts.level > 0)
+    count_for_region (COOP_ITERATIONS, n);
+}
+
+/* ---- Begin and end.  ---- */
+
+static bool
+is_owner (void)
+{
+  return coop_report && coop_peek (&current.owner) == gomp_thread ();
+}
+
+void
+coop_region_begin (void (*fn) (void *))
 {
   struct gomp_thread *none = NULL;
 
   if (!coop_report
-      || !__atomic_compare_exchange_n (&owner, &none, gomp_thread (), false,
+      || !__atomic_compare_exchange_n (&current.owner, &none, gomp_thread (), false,
 				       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     return;
   unsigned index = find (fn);
-  coop_report->team = threads;
-  coop_report->region_begin_ns = coop_now_ns ();
-  add (&coop_report->regions[index].entries, 1);
   coop_hint_region (index);
-  set_current (index);
+  if (latest != index)
+    __atomic_store_n (&latest, index, __ATOMIC_RELAXED);
 }
 
-/* For a thread without worker, as the initial one at home: the region itself,
-   or NULL.  */
-static struct cosched_region *
-counting_region (void)
+void
+coop_region_begun (unsigned threads)
 {
-  unsigned index = coop_region_current ();
-  if (!coop_report || index >= COSCHED_MAX_REGIONS)
-    return NULL;
-  return &coop_report->regions[index];
+  if (!is_owner ())
+    return;
+  coop_report->team = threads;
+  coop_report->region_begin_ns = coop_now_ns ();
+  count (&coop_report->regions[latest].entries, 1);
+  set_current (latest);
 }
 
 void
 coop_region_count_idle (const struct coop_worker *w, uint64_t now)
 {
-  struct cosched_region *s = counting_region ();
-  if (!s)
+  unsigned index = coop_region_current ();
+  if (!coop_report || index >= COSCHED_MAX_REGIONS)
     return;
   uint64_t since = coop_peek (&coop_report->region_begin_ns);
   uint64_t idle = coop_peek (&w->idle_since_ns), told = coop_peek (&w->idle_told_ns);
   since = since < idle ? idle : since;
   since = since < told ? told : since;
   if (idle && now > since)
-    add (&s->idle_ns, now - since);
+    add (&coop_report->regions[index].idle_ns, now - since);
 }
 
 void
@@ -285,123 +405,20 @@ count_last_idle (uint64_t now)
 void
 coop_region_end (void)
 {
-  if (!coop_report || coop_peek (&owner) != gomp_thread ())
+  if (!is_owner ())
     return;
   unsigned index = coop_region_current ();
   if (index < COSCHED_MAX_REGIONS)
     {
       struct cosched_region *s = &coop_report->regions[index];
       uint64_t now = coop_now_ns (), time = now - coop_report->region_begin_ns;
-      add (&s->time_ns, time);
+      count (&s->time_ns, time);
       if (time >= COUNTED_NS)
 	count_last_idle (now);
-      add (&s->barriers, 1); /* the final one */
+      count_for_region (COOP_BARRIERS, 1); /* the final one */
     }
   set_current (COSCHED_REGION_SERIAL);
-  __atomic_store_n (&owner, NULL, __ATOMIC_RELEASE);
-}
-
-bool
-coop_region_active (void)
-{
-  return coop_region_current () != COSCHED_REGION_SERIAL;
-}
-
-unsigned
-coop_region_current (void)
-{
-  return coop_peek (&current);
-}
-
-/* ---- Progress.  ---- */
-
-/* How much COUNTER has grown since *CREDITED, which follows.  The worker and the
-   monitor may ask at the same time: what one of them gets the other does not.  */
-static uint64_t
-growth (const uint64_t *counter, uint64_t *credited)
-{
-  uint64_t now = coop_peek (counter), before = coop_peek (credited);
-
-  while (before < now)
-    if (__atomic_compare_exchange_n (credited, &before, now, false,
-				     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-      return now - before;
-  return 0;
-}
-
-/* Hands W's counters over to the region they belong to.  */
-static void
-credit (struct coop_worker *w)
-{
-  uint64_t iterations = growth (&w->iterations, &w->iterations_credited);
-  uint64_t ults = growth (&w->ults, &w->ults_credited);
-  unsigned index = coop_peek (&w->region);
-  if (index >= COSCHED_MAX_REGIONS)
-    return;
-  if (iterations)
-    add (&coop_report->regions[index].iterations, iterations);
-  if (ults)
-    add (&coop_report->regions[index].ults, ults);
-}
-
-/* The worker that runs the caller, its counters being for the current region;
-   NULL: not in a region or not on a worker.  */
-static struct coop_worker *
-counting_worker (void)
-{
-  struct coop_worker *w = coop_tls_worker ();
-  if (!coop_report || !w)
-    return NULL;
-  unsigned index = coop_region_current ();
-  if (index == COSCHED_REGION_SERIAL)
-    return NULL;
-  if (w->region != index)
-    {
-      credit (w);
-      __atomic_store_n (&w->region, index, __ATOMIC_RELAXED);
-    }
-  return w;
-}
-
-/* By the worker that the counter is of.  */
-static void
-count (uint64_t *counter, uint64_t n)
-{
-  __atomic_store_n (counter, *counter + n, __ATOMIC_RELAXED);
-}
-
-void
-coop_region_count_barrier (void)
-{
-  if (!coop_report || gomp_thread ()->ts.level != 1)
-    return;
-  unsigned index = coop_region_current ();
-  if (index < COSCHED_MAX_REGIONS)
-    add (&coop_report->regions[index].barriers, 1);
-}
-
-void
-coop_region_count_ult (void)
-{
-  struct coop_worker *w;
-  struct cosched_region *s;
-  if (!coop_report || gomp_thread ()->ts.level != 1)
-    return;
-  if ((w = counting_worker ()))
-    count (&w->ults, 1);
-  else if ((s = counting_region ()))
-    add (&s->ults, 1);
-}
-
-void
-coop_region_count_iterations (uint64_t n)
-{
-  struct coop_worker *w = counting_worker ();
-  struct cosched_region *s;
-  if (w)
-    count (&w->iterations, n);
-  else if ((s = counting_region ()))
-    add (&s->iterations, n);
+  __atomic_store_n (&current.owner, NULL, __ATOMIC_RELEASE);
 }
 
 /* ---- For the monitor.  ---- */

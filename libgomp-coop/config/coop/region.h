@@ -30,8 +30,11 @@ extern int coop_region_map (int fd);
 /* Forgets the parent's page (child of a fork).  */
 extern void coop_region_reset (void);
 
-/* A team of THREADS begins to run FN, on the first level; it has ended.  */
-extern void coop_region_begin (void (*fn) (void *), unsigned threads);
+/* An initial thread is about to start a team that runs FN, on the first level; has started
+   it, of THREADS: what need not be known before is written while the others run; and has
+   ended it.  */
+extern void coop_region_begin (void (*fn) (void *));
+extern void coop_region_begun (unsigned threads);
 extern void coop_region_end (void);
 
 /* Events inside a region.  */
@@ -43,7 +46,7 @@ extern void coop_region_count_iterations (uint64_t n);
 static inline void
 coop_region_count_next_ult (struct coop_worker *w)
 {
-  __atomic_store_n (&w->ults, w->ults + 1, __ATOMIC_RELAXED);
+  __atomic_store_n (&w->counted[COOP_ULTS], w->counted[COOP_ULTS] + 1, __ATOMIC_RELAXED);
 }
 
 /* W has been spinning until NOW and found nothing: of this the current region

@@ -54,7 +54,7 @@ gomp_team_start (void (*fn) (void *), void *data, unsigned nthreads,
 	 that must come before the first task is created.  */
       coop_ult_self ();
       if (gomp_thread ()->ts.level == 0)
-	coop_region_begin (kmp_fork_function (fn, data), nthreads);
+	coop_region_begin (kmp_fork_function (fn, data));
       coop_order_begin (team, kmp_fork_function (fn, data));
     }
   if (!__builtin_expect (coop_managed, 0) || nthreads == 1
@@ -65,6 +65,8 @@ gomp_team_start (void (*fn) (void *), void *data, unsigned nthreads,
       upstream_team_start (fn, data, nthreads, flags, team, taskgroup);
       coop_launch_note (flags);
     }
+  if (__builtin_expect (coop_managed, 0) && gomp_thread ()->ts.level == 1)
+    coop_region_begun (nthreads);
 }
 
 /* Serial code can have a team, for deferred tasks.  Upstream then frees the
