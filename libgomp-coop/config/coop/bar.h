@@ -32,7 +32,7 @@ struct coop_barrier
   unsigned awaited __attribute__ ((aligned (64)));
   unsigned awaited_final;
   int lock;			/* of batches; held for a few instructions */
-  int batched;			/* there have been batches */
+  int batched;			/* there may be batches */
   int tasked;			/* of a team: there may be explicit tasks */
   unsigned strayed;		/* times it was over since tasks have strayed (stray.h) */
   struct coop_ult *batches[2];	/* by the lowest bit of the generation */

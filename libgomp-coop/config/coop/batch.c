@@ -63,6 +63,8 @@ take_all (struct coop_barrier *b, unsigned gen)
   coop_lock (&b->lock);
   struct coop_ult *batches = *list;
   *list = NULL;
+  if (!b->batches[0] && !b->batches[1])
+    coop_store (&b->batched, 0);
   coop_unlock (&b->lock);
   return batches;
 }
@@ -303,30 +305,52 @@ may_batch (struct coop_ult *u, struct coop_worker *w, unsigned gen)
 	 && !(gen & BAR_TASK_PENDING) && !gomp_cancel_var;
 }
 
-/* As wait_with_batch, when W has no other task at all.  */
-static bool
-hold (struct coop_worker *w, struct coop_ult *u, unsigned state,
-      struct coop_batch *batch)
+/* Counts BATCH and the caller, which has come last to it.  Are they the last ones?  If so,
+   the generation is written next, and that line comes while the counter's is waited for;
+   who is not would only take it from tasks that read it.  */
+static inline bool
+count_all (const struct coop_batch *batch)
 {
-  struct coop_barrier *b = batch->bar;
+  unsigned count = batch->count + 1;
+
+  if (coop_peek (batch->awaited) == count)
+    coop_prefetch_write (&batch->bar->generation);
+  return __atomic_sub_fetch (batch->awaited, count, __ATOMIC_ACQ_REL) == 0;
+}
+
+/* U arrives in generation GEN behind the others of W's batch, and W has no other task at
+   all.  Returns its state; WHOLE: the caller has nothing to do as the last one before the
+   barrier is completed, which is done here if it is simple.  */
+static unsigned
+arrive_with_all (struct coop_worker *w, struct coop_ult *u, unsigned gen, bool whole)
+{
+  struct coop_batch batch = w->batch;
+  struct coop_barrier *b = batch.bar;
+  unsigned state = coop_follow_state (gen);
   bool due = coop_stray_are_overdue ();
 
-  if (__atomic_sub_fetch (batch->awaited, batch->count + 1, __ATOMIC_ACQ_REL)
-      == 0)
+  w->batch.count = 0;
+  w->passing = NULL;
+  if (count_all (&batch))
     {
       /* Without explicit tasks nothing comes between this and the wake-up, in
 	 which U, still on W, releases the others.  */
-      if (!due && is_simple (b, coop_load (&b->generation)))
-	w->closing = *batch;
+      bool simple = !due && is_simple (b, coop_load (&b->generation));
+      if (simple)
+	w->closing = batch;
       else
-	coop_hold_publish (batch, state);
-      return true;
+	coop_hold_publish (&batch, state);
+      if (!simple || !whole)
+	return state | BAR_WAS_LAST;
+      complete (b, gen);
+      coop_region_count_barrier ();
+      return state;
     }
   if (!due && coop_hold_look (w, b, state))
-    coop_hold_go_on (w, u, batch);
+    coop_hold_go_on (w, u, &batch);
   else
-    coop_hold_leave (w, u, batch, b, state);
-  return false;
+    coop_hold_leave (w, u, &batch, b, state);
+  return coop_follow_state_after (u, gen);
 }
 
 /* Gives W back the task NEXT that it took, if any.  Workers may have looked for
@@ -352,8 +376,6 @@ wait_with_batch (struct coop_worker *w, struct coop_ult *u, unsigned state,
 
   w->batch.count = 0;
   w->passing = NULL;
-  if (!next && batch.awaited == &b->awaited)
-    return hold (w, u, state, &batch);
   coop_lock (&b->lock);
   coop_store (&b->batched, 1);
   coop_batch_push (coop_batch_slot (b, state), batch.head, batch.tail, batch.count);
@@ -413,7 +435,7 @@ end_region (struct coop_worker *w, struct coop_barrier *b, struct coop_ult *u,
   /* What is written next.  */
   if (!u->root && !batch.head->root)
     coop_prefetch_write (&coop_barrier (coop_batch_dock_of (u))->awaited);
-  if (__atomic_sub_fetch (batch.awaited, batch.count + 1, __ATOMIC_ACQ_REL) == 0)
+  if (count_all (&batch))
     {
       if (!coop_batch_complete ((gomp_barrier_t *) b))
 	{
@@ -431,7 +453,7 @@ end_region (struct coop_worker *w, struct coop_barrier *b, struct coop_ult *u,
   return coop_follow_state (gen);
 }
 
-/* As arrive, first of its worker or for other reasons not behind another task.  */
+/* As arrive, first of its worker or in other cases that are rare.  */
 static unsigned
 arrive_first (struct coop_barrier *b, unsigned *awaited, unsigned gen,
 	      bool docking)
@@ -445,8 +467,6 @@ arrive_first (struct coop_barrier *b, unsigned *awaited, unsigned gen,
     {
       next = coop_dispatch_next (w);
       bool follows = coop_follow_is_member (next, coop_batch_team (b));
-      if (!next && docking && w->batch.count && gen % BAR_INCR == 0 && coop_hold_may (w))
-	return end_region (w, b, u, gen);
       if (!follows && docking && w->batch.count)
 	{
 	  put_back (w, next);
@@ -463,16 +483,31 @@ arrive_first (struct coop_barrier *b, unsigned *awaited, unsigned gen,
   return arrive_last (b, awaited, gen, docking, next);
 }
 
-/* Arrives in generation GEN where coop_follow, with a bias, did not.  */
+/* Has W, the caller's, which has a batch at AWAITED in generation GEN, nothing else to do?  */
+static inline bool
+has_all (struct coop_worker *w, const unsigned *awaited, unsigned gen)
+{
+  return w && w->batch.count && w->batch.awaited == awaited
+	 && coop_peek (&w->queue.length) == 0 && gen % BAR_INCR == 0 && !coop_must_leave (w);
+}
+
+/* Arrives in generation GEN where coop_follow, with a bias, did not.  WHOLE: as for
+   arrive_with_all.  */
 static __attribute__ ((noinline)) unsigned
-arrive (struct coop_barrier *b, unsigned *awaited, unsigned gen, bool docking)
+arrive (struct coop_barrier *b, unsigned *awaited, unsigned gen, bool docking, bool whole)
 {
   struct coop_ult *u = coop_tls_ult ();
+  struct coop_worker *w = coop_tls_worker ();
+  bool all = has_all (w, awaited, gen);
 
-  if (coop_follow (u, b, awaited, gen, docking, false))
+  if (!all && coop_follow (u, b, awaited, gen, docking, false))
     return coop_follow_state_after (u, gen);
   if (docking)
     coop_region_count_ult ();
+  if (all && docking && coop_hold_may (w))
+    return end_region (w, b, u, gen);
+  if (all && awaited == &b->awaited)
+    return arrive_with_all (w, u, gen, whole);
   return arrive_first (b, awaited, gen, docking);
 }
 
@@ -485,7 +520,7 @@ coop_batch_arrive (gomp_barrier_t *bar)
 
   if (coop_follow (u, b, &b->awaited, gen, false, true))
     return coop_follow_state_after (u, gen);
-  return arrive (b, &b->awaited, gen, false);
+  return arrive (b, &b->awaited, gen, false, false);
 }
 
 /* The rest of gomp_team_barrier_wait, in generation GEN.  */
@@ -493,7 +528,7 @@ static __attribute__ ((noinline)) void
 wait_in_any_way (gomp_barrier_t *bar, unsigned gen)
 {
   struct coop_barrier *b = coop_barrier (bar);
-  unsigned state = coop_managed ? arrive (b, &b->awaited, gen, false)
+  unsigned state = coop_managed ? arrive (b, &b->awaited, gen, false, true)
 				: upstream_barrier_wait_start (bar);
   gomp_team_barrier_wait_end (bar, state);
 }
@@ -529,9 +564,9 @@ coop_batch_arrive_final (gomp_barrier_t *bar, struct gomp_thread *thr, struct co
   unsigned gen = coop_load (&b->generation);
 
   if (coop_follow_may_dock (u, thr))
-    return arrive (b, &b->awaited_final, gen, true);
+    return arrive (b, &b->awaited_final, gen, true, false);
   if (thr->ts.level != 1)
-    return arrive (b, &b->awaited_final, gen, false);
+    return arrive (b, &b->awaited_final, gen, false, false);
   coop_region_count_ult ();
   if (w && w->batch.count)
     coop_batch_flush (w);

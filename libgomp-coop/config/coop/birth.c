@@ -33,7 +33,7 @@ coop_birth_expect (struct coop_ult *u)
   else
     __atomic_store_n (&q->unborn, u, __ATOMIC_RELAXED);
   q->last_unborn = u;
-  coop_unlock (&q->lock);
+  coop_runq_unlock (w);
   coop_fence ();
   if (coop_may_run (w))
     coop_idle_wake (w);
@@ -50,7 +50,7 @@ take (struct coop_worker *w)
   struct coop_ult *u = q->unborn;
   if (u)
     __atomic_store_n (&q->unborn, u->next, __ATOMIC_RELAXED);
-  coop_unlock (&q->lock);
+  coop_runq_unlock (w);
   return u;
 }
 

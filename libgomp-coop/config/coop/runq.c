@@ -82,6 +82,7 @@ coop_runq_append_locked (struct coop_worker *w, struct coop_ult *head,
 			 struct coop_ult *tail, unsigned count)
 {
   coop_runq_lock (w);
+  w->queue.grants += w->queue.taking; /* a bias that pays */
   append (&w->queue, head, tail, count);
 }
 
@@ -219,7 +220,7 @@ steal_from (struct coop_worker *w, struct coop_worker *victim)
 	count = q->length;
       first = detach (q, count, &last);
     }
-  coop_unlock (&q->lock);
+  coop_runq_unlock (victim);
   if (count > 1)
     coop_runq_append (w, first->next, last, count - 1);
   if (first)

@@ -33,35 +33,7 @@
    when the queue is its own.  */
 extern void coop_runq_lock_slow (struct coop_worker *w, int was);
 
-static inline void
-coop_runq_lock (struct coop_worker *w)
-{
-  int was = __atomic_exchange_n (&w->queue.lock, COOP_LOCK_HELD, __ATOMIC_ACQUIRE);
-  if (was == COOP_LOCK_HELD || (was == COOP_LOCK_BIASED && w != coop_tls_worker ()))
-    coop_runq_lock_slow (w, was);
-}
-
-/* With a bias if the caller is W and has several tasks to take.  */
-static inline void
-coop_runq_unlock (struct coop_worker *w)
-{
-  struct coop_runq *q = &w->queue;
-  int state = COOP_LOCK_FREE;
-
-  if (coop_peek (&coop_membarrier_ready) && q->length > 1 && w == coop_tls_worker ())
-    {
-      if (q->rest)
-	q->rest--;
-      else
-	{
-	  q->grants++;
-	  state = COOP_LOCK_BIASED;
-	}
-    }
-  coop_store (&q->lock, state);
-}
-
-/* Begins to take from Q, the queue of the caller, without its lock; until coop_runq_leave.
+/* Begins to use Q, the queue of the caller, without its lock; until coop_runq_leave.
    Returns false if it must be locked.  Invariant: who locks Q has either stored that
    before this looks, or sees `taking' after its fence.  */
 static inline bool
@@ -79,6 +51,45 @@ static inline void
 coop_runq_leave (struct coop_runq *q)
 {
   coop_store (&q->taking, 0);
+}
+
+/* Until coop_runq_unlock, before which the caller may have become another context of its
+   worker.  */
+static inline void
+coop_runq_lock (struct coop_worker *w)
+{
+  bool own = w == coop_tls_worker ();
+  if (own && coop_runq_enter (&w->queue))
+    return;
+  int was = __atomic_exchange_n (&w->queue.lock, COOP_LOCK_HELD, __ATOMIC_ACQUIRE);
+  if (was == COOP_LOCK_HELD || (was == COOP_LOCK_BIASED && !own))
+    coop_runq_lock_slow (w, was);
+}
+
+/* With a bias if the caller is W and has several tasks to take.  */
+static inline void
+coop_runq_unlock (struct coop_worker *w)
+{
+  struct coop_runq *q = &w->queue;
+  bool own = w == coop_tls_worker ();
+  int state = COOP_LOCK_FREE;
+
+  if (own && q->taking)
+    {
+      coop_runq_leave (q);
+      return;
+    }
+  if (own && coop_peek (&coop_membarrier_ready) && q->length > 1)
+    {
+      if (q->rest)
+	q->rest--;
+      else
+	{
+	  q->grants++;
+	  state = COOP_LOCK_BIASED;
+	}
+    }
+  coop_store (&q->lock, state);
 }
 
 /* Appends the COUNT tasks from HEAD to TAIL to the queue of W.  */
@@ -117,16 +128,11 @@ coop_runq_take (struct coop_worker *w)
   struct coop_runq *q = &w->queue;
   if (coop_peek (&q->length) == 0)
     return NULL;
-  bool biased = coop_runq_enter (q);
-  if (!biased)
-    coop_runq_lock (w);
+  coop_runq_lock (w);
   struct coop_ult *u = q->head;
   if (u)
     coop_runq_pop (q, u);
-  if (biased)
-    coop_runq_leave (q);
-  else
-    coop_runq_unlock (w);
+  coop_runq_unlock (w);
   return u;
 }
 
