@@ -22,7 +22,8 @@ noinst_LTLIBRARIES += %D%/libprotocol.la
 	%D%/node_options.c \
 	%D%/option_table.h \
 	%D%/options.c \
-	%D%/options.h
+	%D%/options.h \
+	%D%/tasks_per_cpu.h
 %C%_libprotocol_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 %C%_libprotocol_la_LIBADD = common/libcommon.la $(JANSSON_LIBS)
 

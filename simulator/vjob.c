@@ -15,33 +15,11 @@
 #include "node_agent/core/report.h"
 #include "node_agent/core/thread_map.h"
 #include "protocol/cpulist.h"
+#include "protocol/tasks_per_cpu.h"
 #include "simulator/virtual_host.h"
-
-/* Threads per core that libgomp-coop starts when nobody says how many: the
- * fewest with which no number of cores up to N is idle for more than this. */
-#define IDLE_PERCENT_MAX 10
 
 /* Work of less than a nanosecond is rounding. */
 #define DONE_S 1e-9
-
-static bool folds(size_t threads, size_t cores)
-{
-    for (size_t c = 1; c <= cores; c++) {
-        size_t room = (threads + c - 1) / c * c;
-        if ((room - threads) * 100 > room * IDLE_PERCENT_MAX)
-            return false;
-    }
-    return true;
-}
-
-static size_t ults_per_core(size_t cores)
-{
-    size_t m = 1;
-
-    while (!folds(m * cores, cores))
-        m++;
-    return m;
-}
 
 static bool malleable(const struct vjob *v)
 {
@@ -72,7 +50,7 @@ bool vjob_init(struct vjob *v, struct vjob_node *node,
     v->tracked = (struct tracked){.pid = (pid_t)(VJOB_PID + id), .start = 1};
     v->mask = *topology_cpus(node->topology);
     v->team = what->threads != SCENARIO_ALL ? what->threads
-              : malleable(v) ? node->cores * ults_per_core(node->cores)
+              : malleable(v) ? node->cores * cosched_tasks_per_cpu(node->cores)
                              : started_on(v);
     v->even = calloc(3 * memories, sizeof(double));
     if (!v->even)

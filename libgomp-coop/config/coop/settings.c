@@ -12,13 +12,10 @@
 #include <string.h>
 
 #include "libgomp.h"
+#include "protocol/tasks_per_cpu.h"
 
 #include "host.h"
 #include "switch.h"
-
-/* Of the CPUs' time, waiting at a barrier.  With less, there would be more tasks, which
-   cost more than that (docs/evaluation-emulated.md, "Tasks for each CPU").  */
-#define IDLE_PERCENT_MAX 10
 
 struct coop_settings coop_settings;
 enum cosched_mode coop_mode;
@@ -289,24 +286,9 @@ coop_settings_fresh_storage (void)
   return coop_peek (&coop_needs.fresh_storage);
 }
 
-/* Is no more than IDLE_PERCENT_MAX lost when TASKS equal tasks are dealt out
-   to any number of CPUs up to CPUS?  */
-static bool
-folds (unsigned tasks, unsigned cpus)
-{
-  for (unsigned c = 1; c <= cpus; c++)
-    {
-      uint64_t room = (uint64_t) c * ((tasks + c - 1) / c);
-      if ((room - tasks) * 100 > room * IDLE_PERCENT_MAX)
-	return false;
-    }
-  return true;
-}
-
 unsigned
 coop_settings_ults (unsigned cpus)
 {
-  unsigned m = 1;
   if (!coop_managed)
     return 1;
   if (coop_settings.ults)
@@ -314,10 +296,7 @@ coop_settings_ults (unsigned cpus)
   /* A switch between kernel threads is too dear to have more than one.  */
   if (!*coop_settings.socket || coop_mode == COSCHED_MODE_KTHREAD)
     return 1;
-  /* At most 1 / (m + 1) is lost with m or more tasks for each CPU.  */
-  while (!folds (cpus * m, cpus))
-    m++;
-  return m;
+  return cosched_tasks_per_cpu (cpus);
 }
 
 static void
