@@ -137,8 +137,8 @@ enum coop_post
 
 struct coop_runq
 {
-  int lock; /* biased towards its worker, which is taking a task without it (runq.h) */
-  int taking;
+  int lock; /* maybe biased towards its worker, which then does without it (runq.h): */
+  int entered;
   unsigned rest, last_rest; /* so often it will be unlocked without a bias, and was, */
   unsigned grants;	    /* and with one since then */
   unsigned length; /* read without the lock as a hint */

@@ -39,7 +39,7 @@ end_bias (struct coop_runq *q)
 
   while (!coop_membarrier ())
     sched_yield ();
-  while (coop_load (&q->taking))
+  while (coop_load (&q->entered))
     coop_lock_pause (&spins);
   if (q->grants >= GRANTS || q->last_rest == 0)
     q->last_rest = REST_MIN;
@@ -82,7 +82,7 @@ coop_runq_append_locked (struct coop_worker *w, struct coop_ult *head,
 			 struct coop_ult *tail, unsigned count)
 {
   coop_runq_lock (w);
-  w->queue.grants += w->queue.taking; /* a bias that pays */
+  w->queue.grants += w->queue.entered; /* a bias that pays */
   append (&w->queue, head, tail, count);
 }
 

@@ -16,9 +16,9 @@
 
    A lock costs half as much as a switch, and at short barriers a worker takes task
    after task from its own queue, where nobody else looks.  So the queue's lock can be
-   biased towards its worker: this one takes without it, by `taking', and whoever else
+   biased towards its worker: this one does without it, by `entered', and whoever else
    locks the queue has all CPUs pass a fence (membarrier.h), waits until the worker is
-   not taking, and has ended the bias.  That takes microseconds: after it the queue does
+   not in it, and has ended the bias.  That takes microseconds: after it the queue does
    without a bias, the longer the sooner it was ended.  */
 
 #ifndef COOP_RUNQ_H
@@ -35,22 +35,22 @@ extern void coop_runq_lock_slow (struct coop_worker *w, int was);
 
 /* Begins to use Q, the queue of the caller, without its lock; until coop_runq_leave.
    Returns false if it must be locked.  Invariant: who locks Q has either stored that
-   before this looks, or sees `taking' after its fence.  */
+   before this looks, or sees `entered' after its fence.  */
 static inline bool
 coop_runq_enter (struct coop_runq *q)
 {
-  __atomic_store_n (&q->taking, 1, __ATOMIC_RELAXED);
+  __atomic_store_n (&q->entered, 1, __ATOMIC_RELAXED);
   __atomic_signal_fence (__ATOMIC_SEQ_CST);
   if (__builtin_expect (coop_load (&q->lock) == COOP_LOCK_BIASED, 1))
     return true;
-  __atomic_store_n (&q->taking, 0, __ATOMIC_RELAXED);
+  __atomic_store_n (&q->entered, 0, __ATOMIC_RELAXED);
   return false;
 }
 
 static inline void
 coop_runq_leave (struct coop_runq *q)
 {
-  coop_store (&q->taking, 0);
+  coop_store (&q->entered, 0);
 }
 
 /* Until coop_runq_unlock, before which the caller may have become another context of its
@@ -74,7 +74,7 @@ coop_runq_unlock (struct coop_worker *w)
   bool own = w == coop_tls_worker ();
   int state = COOP_LOCK_FREE;
 
-  if (own && q->taking)
+  if (own && q->entered)
     {
       coop_runq_leave (q);
       return;
