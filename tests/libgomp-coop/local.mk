@@ -10,6 +10,7 @@ include tests/libgomp-coop/llvm.mk
 include tests/libgomp-coop/kmp_core.mk
 
 runtime_tests = \
+	%D%/test_counts.py \
 	%D%/test_donor.py \
 	%D%/test_foreign.py \
 	%D%/test_home.py \
@@ -28,7 +29,8 @@ EXTRA_DIST += %D%/fake_agent.py %D%/driven.h %D%/probe.c $(runtime_tests)
 
 if HAVE_GCC_SOURCE
 TESTS += $(runtime_tests)
-check_DATA += %D%/pages %D%/probe %D%/probe_kill %D%/probe_data %D%/test_lost
+check_DATA += %D%/pages %D%/probe %D%/probe_kill %D%/probe_data %D%/test_lost \
+	%D%/test_counts
 endif
 
 # Ordinary OpenMP programs, whatever compiles the rest.
@@ -58,8 +60,11 @@ CLEANFILES += %D%/pages
 %D%/test_lost: %D%/test_lost.c
 	$(probe_compile) -o $@ $(srcdir)/%D%/test_lost.c
 
-EXTRA_DIST += %D%/test_lost.c
-CLEANFILES += %D%/test_lost
+%D%/test_counts: %D%/test_counts.c
+	$(probe_compile) -o $@ $(srcdir)/%D%/test_counts.c
+
+EXTRA_DIST += %D%/test_counts.c %D%/test_lost.c
+CLEANFILES += %D%/test_counts %D%/test_lost
 
 %D%/test_donor: %D%/test_donor.c
 	$(probe_compile) -o $@ $(srcdir)/%D%/test_donor.c

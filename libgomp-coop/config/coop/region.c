@@ -267,12 +267,13 @@ counter_of (struct cosched_region *s, enum coop_counter which)
     }
 }
 
-/* How much COUNTER has grown since *CREDITED, which follows.  The worker and the
-   monitor may ask at the same time: what one of them gets the other does not.  */
+/* What is to be credited of a counter that was NOW, where *CREDITED has been, which
+   follows.  The worker and the monitor may ask at the same time: what one of them gets the
+   other does not.  */
 static uint64_t
-growth (const uint64_t *counter, uint64_t *credited)
+growth (uint64_t now, uint64_t *credited)
 {
-  uint64_t now = coop_peek (counter), before = coop_peek (credited);
+  uint64_t before = coop_peek (credited);
 
   while (before < now)
     if (__atomic_compare_exchange_n (credited, &before, now, false,
@@ -281,15 +282,20 @@ growth (const uint64_t *counter, uint64_t *credited)
   return 0;
 }
 
-/* Hands W's counters over to the region they belong to.  */
+/* Hands W's counters over to the region they belong to.  Invariant: the worker credits what
+   it has counted before it takes another region.  So if the region that is read here, after
+   the counters, is a later one than theirs, they have been credited.  */
 static void
 credit (struct coop_worker *w)
 {
-  unsigned index = coop_peek (&w->region);
+  uint64_t now[COOP_COUNTERS];
 
   for (enum coop_counter k = 0; k < COOP_COUNTERS; k++)
+    now[k] = coop_load (&w->counted[k]);
+  unsigned index = coop_load (&w->region);
+  for (enum coop_counter k = 0; k < COOP_COUNTERS; k++)
     {
-      uint64_t n = growth (&w->counted[k], &w->credited[k]);
+      uint64_t n = growth (now[k], &w->credited[k]);
       if (n && index < COSCHED_MAX_REGIONS)
 	add (counter_of (&coop_report->regions[index], k), n);
     }
@@ -312,9 +318,9 @@ count_for_region (enum coop_counter which, uint64_t n)
   if (w->region != index)
     {
       credit (w);
-      __atomic_store_n (&w->region, index, __ATOMIC_RELAXED);
+      coop_store (&w->region, index);
     }
-  count (&w->counted[which], n);
+  coop_store (&w->counted[which], w->counted[which] + n);
 }
 
 void
