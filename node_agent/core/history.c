@@ -132,7 +132,7 @@ void history_check(struct history *h, const struct record *r)
         h->dropped = "it is another program";
     else if (r->done_s > MOST_MORE * h->done_s * (1 + h->done_spread))
         h->dropped = "it takes longer than earlier runs";
-    else if (r->steps > MOST_MORE * h->steps * (1 + h->steps_spread))
+    else if (r->total.steps > MOST_MORE * h->steps * (1 + h->steps_spread))
         h->dropped = "it does more steps than earlier runs";
     else if (another_rho(h, r))
         h->dropped = "its demand of memory is another one";
@@ -148,6 +148,6 @@ double history_expected(const struct history *h, const struct record *r)
     if (h->done_spread <= AGREE)
         return h->done_s;
     if (h->steps >= LEAST_STEPS && h->steps_spread <= AGREE)
-        return r->done_s + h->done_s * fmax(0, 1 - r->steps / h->steps);
+        return r->done_s + h->done_s * fmax(0, 1 - r->total.steps / h->steps);
     return h->done_spread <= DONE_SPREAD ? h->done_s : 0;
 }

@@ -28,16 +28,18 @@
 #define KEPT(member) FIELD(struct record, member, #member, 1)
 /* Earlier agents did not write it. */
 #define LATER(member) FIELD(struct record, member, #member, 1 | FIELD_OPTIONAL)
+#define TOTAL(member) FIELD(struct record, total.member, #member, 1 | FIELD_OPTIONAL)
 
 const struct field record_fields[] = {
     KEPT(policy),        KEPT(live_ns),  KEPT(core_s),    KEPT(parallel_s),
-    KEPT(final_cores),   KEPT(regions), KEPT(decisions), KEPT(attached),
+    KEPT(final_cores),   FIELD(struct record, total.regions, "regions", 1),
+    KEPT(decisions),     KEPT(attached),
     LATER(energy_j),     LATER(moves),   LATER(program),  LATER(granted),
-    LATER(work_s),       LATER(done_s),  LATER(ahead_s), LATER(steps),    LATER(barriers),
+    LATER(work_s),       LATER(done_s),  LATER(ahead_s), TOTAL(steps),    TOTAL(barriers),
     LATER(alone_s),      LATER(alone_work_s),
     LATER(profiled),     LATER(rho),     LATER(profiled_share),
-    LATER(follow),       LATER(cpu_s),   LATER(hot),     LATER(waited_s),
-    LATER(preempted),    LATER(threads),
+    LATER(follow),       LATER(cpu_s),   LATER(hot),     TOTAL(waited_s),
+    TOTAL(preempted),    TOTAL(threads),
     {0}};
 
 double record_speed(size_t cores, double rho)
@@ -80,14 +82,16 @@ void record_add_time(struct record *r, const struct record_time *time)
         add_profile(r, seconds, time->rho);
 }
 
-void record_set_totals(struct record *r, const struct record_totals *t)
+void record_set_totals(struct record *r, const struct record_totals *now)
 {
-    r->regions = t->regions > r->regions ? t->regions : r->regions;
-    r->threads = t->threads > r->threads ? t->threads : r->threads;
-    r->steps = fmax(r->steps, t->steps);
-    r->barriers = fmax(r->barriers, t->barriers);
-    r->waited_s = fmax(r->waited_s, t->waited_s);
-    r->preempted = fmax(r->preempted, t->preempted);
+    struct record_totals *t = &r->total;
+
+    t->regions = now->regions > t->regions ? now->regions : t->regions;
+    t->threads = now->threads > t->threads ? now->threads : t->threads;
+    t->steps = fmax(t->steps, now->steps);
+    t->barriers = fmax(t->barriers, now->barriers);
+    t->waited_s = fmax(t->waited_s, now->waited_s);
+    t->preempted = fmax(t->preempted, now->preempted);
 }
 
 void record_bound_work(struct record *r)
@@ -181,9 +185,10 @@ size_t record_best_cores(const struct record *r)
 
 size_t record_ults(const struct record *r)
 {
-    double barriers = r->barriers + r->steps; /* the end of a region is one, too */
+    /* A region has one more, where it begins. */
+    double barriers = r->total.barriers + r->total.steps;
 
-    if (r->preempted * SPUN_S > ULT_COST * r->core_s)
+    if (r->total.preempted * SPUN_S > ULT_COST * r->core_s)
         return 1;
     if (!(barriers >= 100) || !(r->parallel_s > 0))
         return 0;
@@ -240,10 +245,10 @@ static void add_character(const struct record *r, char *text)
         add(text, " work_s=%.2f", r->work_s);
     if (r->done_s > 0)
         add(text, " done_s=%.2f", r->done_s);
-    if (r->steps > 0)
-        add(text, " steps=%.0f", r->steps);
-    if (r->threads)
-        add(text, " threads=%zu", r->threads);
+    if (r->total.steps > 0)
+        add(text, " steps=%.0f", r->total.steps);
+    if (r->total.threads)
+        add(text, " threads=%zu", r->total.threads);
     if (record_ults(r))
         add(text, " ults=%zu", record_ults(r));
     if (!isnan(alone_s))
@@ -268,7 +273,7 @@ void record_format(const struct record *r, const char *state,
              "regions=%zu parallel_s=%.2f core_s=%.2f partners=%s "
              "decisions=%llu attached=%d",
              state, r->policy, live > 0 ? r->core_s / live : 0.0,
-             r->final_cores, r->regions, r->parallel_s, r->core_s,
+             r->final_cores, r->total.regions, r->parallel_s, r->core_s,
              r->partners ? partners : "-", (unsigned long long)r->decisions,
              r->attached);
     if (r->unseen)

@@ -34,13 +34,22 @@
 #define RECORD_FOLLOW_MAX 64   /* word and detail, likewise */
 #define RECORD_HOT_MAX 168     /* regions and their shares (hot.h), likewise */
 
+/* What a job's processes say they have done. */
+struct record_totals {
+    size_t regions;   /* different parallel ones */
+    double steps;     /* parallel regions begun */
+    double barriers;  /* completed */
+    double waited_s;  /* core-seconds that workers spun for, as at barriers */
+    double preempted; /* times that a thread spun in a loop of the program's own and made room */
+    size_t threads;   /* in the largest team */
+};
+
 struct record {
     char policy[32];
     uint64_t live_ns;     /* with a live process */
     double core_s;        /* integral of cores over that time */
     double parallel_s;    /* in parallel regions, as the job reports */
     size_t final_cores;   /* at its end, or now */
-    size_t regions;      /* parallel regions seen */
     uint64_t decisions;   /* that changed its CPUs */
     bool attached;        /* a process attached at some time */
     bool unseen;          /* the agent was never told of a process: nothing is known */
@@ -56,11 +65,7 @@ struct record {
     double done_s;        /* time alone for what it has done, by prediction */
     double ahead_s;       /* the same of what jobs announced before it did meanwhile: with the
                              node to itself it would have waited for that */
-    double steps;         /* record_totals */
-    double barriers;
-    double waited_s;
-    double preempted;
-    size_t threads;
+    struct record_totals total;
     double alone_s;       /* with all granted cores and no other live job, */
     double alone_work_s;  /* and the computing done then */
     bool profiled;        /* the next two are known */
@@ -69,16 +74,6 @@ struct record {
     char follow[RECORD_FOLLOW_MAX]; /* why it is malleable or not, "static:libgomp"
                                        (protocol/follow.h); "": not known */
     char hot[RECORD_HOT_MAX]; /* regions that took most of its time (hot.h); "": not known */
-};
-
-/* What a job's processes say they have done. */
-struct record_totals {
-    size_t regions;   /* different parallel ones */
-    double steps;     /* parallel regions begun */
-    double barriers;  /* completed */
-    double waited_s;  /* core-seconds that workers spun for, as at barriers */
-    double preempted; /* times that a thread spun in a loop of the program's own and made room */
-    size_t threads;   /* in the largest team */
 };
 
 /* Its numbers and words, as the state file names them (where: 1); the partners
@@ -130,11 +125,11 @@ const char *record_class(const struct record *record);
  * ones; 0 when nothing is known. */
 size_t record_best_cores(const struct record *record);
 
-/* Threads per core for a later run if barriers, which regions end with, are so frequent that more
- * would cost over 2 % of its time, or if to make room while they spin did; 0: as the runtime
- * chooses.  (A thread more per core adds 0.03 us to a barrier, by make bench-runtime, and lines
- * of its stack and control block to what caches hold.  A look that finds one spinning comes after
- * 20 us.) */
+/* Threads per core for a later run if barriers, which regions begin and end with, are so frequent
+ * that more would cost over 2 % of its time, or if to make room while they spin did; 0: as the
+ * runtime chooses.  (A thread more per core adds 0.02 us to a barrier, by make bench-runtime, and
+ * lines of its stack and control block to what caches hold.  A look that finds one spinning comes
+ * after 20 us.) */
 size_t record_ults(const struct record *record);
 
 /* Its time alone on all granted cores, in seconds, from its speed while it was alone; NAN when

@@ -303,8 +303,8 @@ static void trace_curves(struct scheduler *s, uint64_t now_ns)
 
     for (const struct job *j = s->p.jobs->first; j; j = j->next)
         if (job_live(j))
-            trace_speed(s->p.trace, now_ns, j->id, j->relative_speed, j->record.barriers,
-                        j->record.waited_s);
+            trace_speed(s->p.trace, now_ns, j->id, j->relative_speed, j->record.total.barriers,
+                        j->record.total.waited_s);
     if (m->numa_nodes + m->links <= CURVES_STATIONS &&
         standing_load(s->p.jobs, s->p.topology, load, &computing))
         trace_use(s->p.trace, now_ns, computing, load, m->numa_nodes, m->links);

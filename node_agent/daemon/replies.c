@@ -144,8 +144,8 @@ static void add_standing(json_t *object, const struct job *job, const struct top
                                   figure(r->work_s), "cpu_s", figure(r->cpu_s), "alone_s",
                                   figure(r->done_s), "ahead_s", figure(r->ahead_s), "granted",
                                   (json_int_t)topology_count_cores(topology, &job->granted),
-                                  "steps", figure(r->steps), "barriers", figure(r->barriers),
-                                  "moves", (json_int_t)r->moves));
+                                  "steps", figure(r->total.steps), "barriers",
+                                  figure(r->total.barriers), "moves", (json_int_t)r->moves));
     json_object_set_new(object, "speed",
                         json_pack("{s:o, s:o, s:s?}", "predicted", figure(s.predicted),
                                   "measured", figure(s.measured), "limit", s.limit));

@@ -82,7 +82,7 @@ static void test_refused(void **state)
 static double expected(const char *text, double done_s, double steps)
 {
     struct history h = parse(text);
-    struct record r = {.done_s = done_s, .steps = steps};
+    struct record r = {.done_s = done_s, .total.steps = steps};
 
     history_check(&h, &r);
     return history_expected(&h, &r);
@@ -120,7 +120,7 @@ static void test_dropped(void **state)
 {
     struct record same = {.program = "cg", .profiled = true, .rho = 0.6,
                           .parallel_s = 50, .profiled_share = 1, .done_s = 60,
-                          .steps = 500};
+                          .total.steps = 500};
     struct history h = parse(GOOD);
 
     (void)state;
@@ -140,7 +140,7 @@ static void test_dropped(void **state)
     history_check(&h, &r);
     assert_string_equal(h.dropped, "it takes longer than earlier runs");
     r = same;
-    r.steps = 1251;
+    r.total.steps = 1251;
     h = parse(GOOD);
     history_check(&h, &r);
     assert_string_equal(h.dropped, "it does more steps than earlier runs");

@@ -88,7 +88,7 @@ static void test_length(void **state)
         record_add_partner(&r, (uint32_t)(4000000000u + i));
     memset(r.program, 'p', sizeof(r.program) - 1);
     memset(r.follow, 'f', sizeof(r.follow) - 1);
-    r.work_s = r.done_s = r.steps = r.core_s = r.parallel_s = 1e15;
+    r.work_s = r.done_s = r.total.steps = r.core_s = r.parallel_s = 1e15;
     r.moves = r.decisions = UINT64_MAX;
     record_format(&r, "final", text);
     assert_true(strlen(text) < RECORD_TEXT_MAX);

@@ -15,7 +15,7 @@ static void test_format(void **state)
 {
     struct record r = {.policy = "nupoco",
                        .parallel_s = 12.41,
-                       .regions = 3,
+                       .total.regions = 3,
                        .decisions = 5,
                        .attached = true};
     char text[RECORD_TEXT_MAX];
@@ -55,8 +55,8 @@ static void test_limits(void **state)
     r.attached = r.profiled = true;
     r.granted = 1024;
     r.rho = 0.123456789;
-    r.barriers = 1e19;
-    r.work_s = r.steps = r.alone_s = r.alone_work_s = 1e12;
+    r.total.barriers = 1e19;
+    r.work_s = r.total.steps = r.alone_s = r.alone_work_s = 1e12;
     r.moves = r.decisions = UINT64_MAX;
     r.live_ns = 1;
     memset(r.program, 'x', sizeof(r.program) - 1);
@@ -144,7 +144,7 @@ static void test_work(void **state)
     time.rho = 0.2; /* and ten of less demand */
     record_add_time(&r, &time);
     assert_true(fabs(r.rho - 0.35) < 1e-9);
-    r.steps = 1000;
+    r.total.steps = 1000;
     r.done_s = 9.5;
     record_set_program(&r, "/home/x/bin/my prog");
     record_set_program(&r, "/other");
@@ -184,21 +184,21 @@ static void test_ults(void **state)
 
     (void)state;
     assert_int_equal(record_ults(&r), 0);
-    r.barriers = 99; /* too few to tell */
+    r.total.barriers = 99; /* too few to tell */
     assert_int_equal(record_ults(&r), 0);
-    r.barriers = 10 / 1e-3; /* each millisecond: no harm */
+    r.total.barriers = 10 / 1e-3; /* each millisecond: no harm */
     assert_int_equal(record_ults(&r), 0);
-    r.barriers = 10 / 60e-6;
+    r.total.barriers = 10 / 60e-6;
     assert_int_equal(record_ults(&r), 8);
-    r.barriers = 10 / 1e-6;
+    r.total.barriers = 10 / 1e-6;
     assert_int_equal(record_ults(&r), 1);
-    r.barriers = 0;
-    r.steps = 10 / 60e-6; /* short regions are as bad */
+    r.total.barriers = 0;
+    r.total.steps = 10 / 60e-6; /* short regions are as bad */
     assert_int_equal(record_ults(&r), 8);
     r = job(0, 10, 0);
-    r.preempted = 1000; /* 20 ms in spinning */
+    r.total.preempted = 1000; /* 20 ms in spinning */
     assert_int_equal(record_ults(&r), 0);
-    r.preempted = 1e6;
+    r.total.preempted = 1e6;
     assert_int_equal(record_ults(&r), 1);
 }
 
@@ -214,8 +214,9 @@ static void test_totals(void **state)
     record_set_totals(&r, &t);
     t = (struct record_totals){.regions = 1, .steps = 40, .threads = 2};
     record_set_totals(&r, &t);
-    assert_true(r.regions == 2 && r.threads == 12);
-    assert_true(r.steps == 40 && r.barriers == 50 && r.waited_s == 1 && r.preempted == 7);
+    assert_true(r.total.regions == 2 && r.total.threads == 12);
+    assert_true(r.total.steps == 40 && r.total.barriers == 50);
+    assert_true(r.total.waited_s == 1 && r.total.preempted == 7);
     record_format(&r, "final", text);
     assert_non_null(strstr(text, " steps=40 threads=12"));
 }

@@ -104,7 +104,7 @@ static void test_limit(void **state)
     profile(job->region, 10, 2);
     assert_string_equal(standing(f, 0).limit, "memory");
     job->record.parallel_s = 1;
-    job->record.barriers = 1e6;
+    job->record.total.barriers = 1e6;
     assert_string_equal(standing(f, 0).limit, "barrier");
     job->doing = JOB_SERIAL;
     assert_string_equal(standing(f, 0).limit, "serial");

@@ -84,7 +84,7 @@ static struct job *sample_job(struct fixture *f)
     job->record.granted = 16;
     job->record.rho = 0.25;
     job->record.profiled = true;
-    job->record.steps = 500;
+    job->record.total.steps = 500;
     record_set_program(&job->record, "/x/ep");
     strcpy(job->history_text, "cosched-job/1 runs=5 done_s=100");
     job->weight = 2.5;
@@ -126,7 +126,7 @@ static void test_round_trip(void **state)
     assert_int_equal(job->record.granted, 16);
     assert_true(job->record.rho == 0.25);
     assert_true(job->record.profiled);
-    assert_true(job->record.steps == 500);
+    assert_true(job->record.total.steps == 500);
     assert_string_equal(job->record.program, "ep");
     assert_int_equal(job->history.runs, 5);
     assert_true(job->weight == 2.5);
@@ -155,7 +155,7 @@ static void test_old(void **state)
     struct job *job = job_find(&f->jobs, 17);
     assert_non_null(job);
     assert_string_equal(job->options.policy, "equal");
-    assert_int_equal(job->record.regions, 3);
+    assert_int_equal(job->record.total.regions, 3);
     assert_int_equal(job->record.partner[0], 18);
     assert_true(job->cooperative && job->weight == 2.5);
     assert_int_equal(job->history.runs, 5);
