@@ -13,6 +13,7 @@
 #include "birth.h"
 #include "blocking.h"
 #include "follow.h"
+#include "hold.h"
 #include "monitor.h"
 #include "park.h"
 #include "release.h"
@@ -161,7 +162,14 @@ coop_launch_start (void (*fn) (void *), void *data, unsigned nthreads,
   thr->task = &team->implicit_task[0];
   gomp_init_task (thr->task, next->parent, &next->icv);
   thr->task->taskgroup = taskgroup;
-  gomp_simple_barrier_wait (&pool->threads_dock);
+  if (coop_hold_open (&pool->threads_dock.bar))
+    coop_region_begun (nthreads);
+  else
+    {
+      /* The others may have done much when the caller goes on.  */
+      coop_region_begun (nthreads);
+      gomp_simple_barrier_wait (&pool->threads_dock);
+    }
   return true;
 }
 

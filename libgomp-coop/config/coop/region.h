@@ -30,9 +30,9 @@ extern int coop_region_map (int fd);
 /* Forgets the parent's page (child of a fork).  */
 extern void coop_region_reset (void);
 
-/* An initial thread is about to start a team that runs FN, on the first level; has started
-   it, of THREADS: what need not be known before is written while the others run; and has
-   ended it.  */
+/* An initial thread is about to start a team that runs FN, on the first level; lets the
+   THREADS of the team go, or has just done so: until then there is no region for the agent,
+   so it must not wait in between; and has ended it.  */
 extern void coop_region_begin (void (*fn) (void *));
 extern void coop_region_begun (unsigned threads);
 extern void coop_region_end (void);

@@ -48,25 +48,26 @@ gomp_team_start (void (*fn) (void *), void *data, unsigned nthreads,
 		 unsigned flags, struct gomp_team *team,
 		 struct gomp_taskgroup *taskgroup)
 {
+  bool pooled = false;
+
   if (__builtin_expect (coop_managed, 0))
     {
       /* At any level: a child that a task forked starts the runtime here, and
 	 that must come before the first task is created.  */
       coop_ult_self ();
-      if (gomp_thread ()->ts.level == 0)
+      bool outermost = gomp_thread ()->ts.level == 0;
+      if (outermost)
 	coop_region_begin (kmp_fork_function (fn, data));
       coop_order_begin (team, kmp_fork_function (fn, data));
+      pooled = outermost && nthreads > 1;
+      if (pooled && coop_launch_start (fn, data, nthreads, flags, team, taskgroup))
+	return;
+      if (outermost)
+	coop_region_begun (nthreads);
     }
-  if (!__builtin_expect (coop_managed, 0) || nthreads == 1
-      || gomp_thread ()->ts.level != 0)
-    upstream_team_start (fn, data, nthreads, flags, team, taskgroup);
-  else if (!coop_launch_start (fn, data, nthreads, flags, team, taskgroup))
-    {
-      upstream_team_start (fn, data, nthreads, flags, team, taskgroup);
-      coop_launch_note (flags);
-    }
-  if (__builtin_expect (coop_managed, 0) && gomp_thread ()->ts.level == 1)
-    coop_region_begun (nthreads);
+  upstream_team_start (fn, data, nthreads, flags, team, taskgroup);
+  if (pooled)
+    coop_launch_note (flags);
 }
 
 /* Serial code can have a team, for deferred tasks.  Upstream then frees the
