@@ -19,7 +19,8 @@
 #pragma GCC visibility push(hidden)
 
 /* Does what gomp_team_start does, says that the region has begun (region.h), and returns
-   true, or returns false if the team is not the one noted.  Caller: initial thread of a pool, not nested.  */
+   true, or returns false if the team is not the one noted.  Caller: initial thread of a
+   pool, not nested.  */
 extern bool coop_launch_start (void (*fn) (void *), void *data,
 			       unsigned nthreads, unsigned flags,
 			       struct gomp_team *team,
