@@ -58,8 +58,8 @@ static void as_record(const struct history *h, const char *program,
                        .parallel_s = 0.9,
                        .work_s = 9,
                        .done_s = 1,
-                       .steps = 12,
-                       .barriers = 1e4};
+                       .total.steps = 12,
+                       .total.barriers = 1e4};
     struct follow_finding finding = {.word = FOLLOW_STATIC};
     char text[RECORD_TEXT_MAX];
 
