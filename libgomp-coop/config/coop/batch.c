@@ -254,15 +254,24 @@ coop_batch_complete (gomp_barrier_t *bar)
 
 struct gomp_thread *coop_batch_leader;
 
-void
-coop_batch_flush (struct coop_worker *w)
+/* W's batch is the caller's, who counts it.  */
+static inline struct coop_batch
+take_batch (struct coop_worker *w)
 {
   struct coop_batch batch = w->batch;
-  struct coop_barrier *b = batch.bar;
-  struct coop_ult *leader = batch.head;
 
   w->batch.count = 0;
   w->passing = NULL;
+  return batch;
+}
+
+void
+coop_batch_flush (struct coop_worker *w)
+{
+  struct coop_batch batch = take_batch (w);
+  struct coop_barrier *b = batch.bar;
+  struct coop_ult *leader = batch.head;
+
   coop_lock (&b->lock);
   unsigned gen = coop_load (&b->generation);
   coop_store (&b->batched, 1);
@@ -324,13 +333,11 @@ count_all (const struct coop_batch *batch)
 static unsigned
 arrive_with_all (struct coop_worker *w, struct coop_ult *u, unsigned gen, bool whole)
 {
-  struct coop_batch batch = w->batch;
+  struct coop_batch batch = take_batch (w);
   struct coop_barrier *b = batch.bar;
   unsigned state = coop_follow_state (gen);
   bool due = coop_stray_are_overdue ();
 
-  w->batch.count = 0;
-  w->passing = NULL;
   if (count_all (&batch))
     {
       /* Without explicit tasks nothing comes between this and the wake-up, in
@@ -371,11 +378,9 @@ static bool
 wait_with_batch (struct coop_worker *w, struct coop_ult *u, unsigned state,
 		 struct coop_ult *next)
 {
-  struct coop_batch batch = w->batch;
+  struct coop_batch batch = take_batch (w);
   struct coop_barrier *b = batch.bar;
 
-  w->batch.count = 0;
-  w->passing = NULL;
   coop_lock (&b->lock);
   coop_store (&b->batched, 1);
   coop_batch_push (coop_batch_slot (b, state), batch.head, batch.tail, batch.count);
@@ -427,10 +432,8 @@ static unsigned
 end_region (struct coop_worker *w, struct coop_barrier *b, struct coop_ult *u,
 	    unsigned gen)
 {
-  struct coop_batch batch = w->batch;
+  struct coop_batch batch = take_batch (w);
 
-  w->batch.count = 0;
-  w->passing = NULL;
   u->docked = !u->root;
   /* What is written next.  */
   if (!u->root && !batch.head->root)

@@ -162,14 +162,11 @@ coop_launch_start (void (*fn) (void *), void *data, unsigned nthreads,
   thr->task = &team->implicit_task[0];
   gomp_init_task (thr->task, next->parent, &next->icv);
   thr->task->taskgroup = taskgroup;
-  if (coop_hold_open (&pool->threads_dock.bar))
-    coop_region_begun (nthreads);
-  else
-    {
-      /* The others may have done much when the caller goes on.  */
-      coop_region_begun (nthreads);
-      gomp_simple_barrier_wait (&pool->threads_dock);
-    }
+  bool open = coop_hold_open (&pool->threads_dock.bar);
+  /* Not after waiting: the others may have done much then.  */
+  coop_region_begun (nthreads);
+  if (!open)
+    gomp_simple_barrier_wait (&pool->threads_dock);
   return true;
 }
 
