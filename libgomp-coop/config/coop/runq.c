@@ -173,12 +173,15 @@ coop_runq_found (struct coop_worker *w)
   return true;
 }
 
-/* Is VICTIM far from W, and has what it has waited for a short time only?  */
+/* Is what VICTIM has not for W: as it has just been placed there, or VICTIM is far and that
+   has waited for a short time only?  */
 static bool
 is_left_alone (struct coop_worker *w, struct coop_worker *victim)
 {
-  if (victim->node == w->node || !victim->started || coop_is_spare (w))
+  if (!victim->started || coop_is_spare (w))
     return false;
+  if (victim->node == w->node)
+    return coop_stray_are_settling ();
   return !coop_runq_has_waited (coop_now_ns (),
 				coop_peek (&victim->queue.since_ns),
 				coop_peek (&coop_runq_touched) ? FAR_NS

@@ -16,13 +16,15 @@
 #include "settings.h"
 
 /* They are placed anew so long after the last time, and not before PLACE_SHARE times as
-   long has passed as it took: each task is some cache lines of other CPUs.  */
+   long has passed as it took: each task is some cache lines of other CPUs.  To bring those to
+   where the tasks run takes about as long as placing them, at most PLACE_NS.  */
 #define PLACE_NS 100000
 #define PLACE_SHARE 32
 
 int coop_stray_time;
 
-static uint64_t place_ns; /* when next, at the earliest */
+static uint64_t place_ns;  /* when next, at the earliest */
+static uint64_t settle_ns; /* until then those that were placed last begin; 0: they have begun */
 
 static void
 set_time (enum coop_stray now)
@@ -57,6 +59,18 @@ coop_stray_should_sleep (void)
 {
   return coop_mode == COSCHED_MODE_KTHREAD && coop_peek (&coop_hint_known)
 	 && coop_stray_are_expected ();
+}
+
+bool
+coop_stray_are_settling (void)
+{
+  uint64_t until = coop_peek (&settle_ns);
+  if (until == 0)
+    return false;
+  if (coop_now_ns () < until)
+    return true;
+  __atomic_store_n (&settle_ns, 0, __ATOMIC_RELAXED);
+  return false;
 }
 
 /* Stores in TASK, by its number in a team of SIZE, each task of BATCH; there are
@@ -157,7 +171,8 @@ coop_stray_hand_out (struct coop_ult *batch, unsigned size)
   unsigned others = hand_out (task, count, chain);
   coop_runq_hand_out (-1);
   free (chain);
-  uint64_t now = coop_now_ns (), pause = (now - begin_ns) * PLACE_SHARE;
+  uint64_t now = coop_now_ns (), took = now - begin_ns, pause = took * PLACE_SHARE;
+  __atomic_store_n (&settle_ns, now + (took < PLACE_NS ? took : PLACE_NS), __ATOMIC_RELAXED);
   __atomic_store_n (&place_ns, now + (pause < PLACE_NS ? PLACE_NS : pause),
 		    __ATOMIC_RELAXED);
   if (others)

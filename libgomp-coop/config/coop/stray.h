@@ -64,6 +64,10 @@ coop_stray_are_overdue (void)
    different homes, it always may.  */
 extern bool coop_stray_are_expected (void);
 
+/* Have tasks been placed so lately that their workers wait for the lines of those that were
+   elsewhere?  Who takes tasks meanwhile makes them stray again.  */
+extern bool coop_stray_are_settling (void);
+
 /* In kernel-thread mode only those that sleep can go elsewhere: should a thread
    that waits in the dock do so at once?  Not without the agent's homes: a thread
    that is woken begins where it went to sleep.  */
