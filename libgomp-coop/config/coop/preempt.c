@@ -68,11 +68,12 @@ static struct timer
   /* Of the monitor.  */
   unsigned long seen;
   uint64_t used_ns, again_ns, pause_ns;
-  unsigned tries; /* series of looks to end a turn */
   /* Of both: tasks take turns, set by the monitor, cleared by the handler, and the present
-     turn is that of the task of these switches.  */
+     turn is that of the task of these switches; series of looks at it, counted by the handler,
+     none of which could end it.  */
   int turns;
   unsigned long turn_switches;
+  unsigned tries;
   /* Of the handler.  */
   unsigned burst, looks, fruitless;
   unsigned long switches; /* to which these belong: */
@@ -351,7 +352,10 @@ serve_turn (struct timer *t, struct coop_worker *w, ucontext_t *context,
   if (!fruitful)
     {
       if (++t->fruitless > FRUITLESS)
-	end_turns (t);
+	{
+	  __atomic_store_n (&t->tries, t->tries + 1, __ATOMIC_RELAXED);
+	  end_turns (t);
+	}
       else
 	set (t, LOOK_MIN_NS);
       return;
@@ -560,10 +564,10 @@ coop_preempt_turn (struct coop_worker *w)
   if (!is_waited_for (w))
     return true;
   if (coop_peek (&t->turn_switches) != switches)
-    t->tries = 0;
+    __atomic_store_n (&t->tries, 0, __ATOMIC_RELAXED);
   __atomic_store_n (&t->turn_switches, switches, __ATOMIC_RELAXED);
   coop_store (&t->turns, 1);
-  return coop_load (&t->running) || (t->tries++ < TURN_TRIES && start (t, w));
+  return coop_load (&t->running) || (coop_peek (&t->tries) < TURN_TRIES && start (t, w));
 }
 
 void
