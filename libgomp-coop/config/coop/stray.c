@@ -14,12 +14,16 @@
 #include "placement.h"
 #include "runq.h"
 #include "settings.h"
+#include "worker.h"
 
 /* They are placed anew so long after the last time, and not before PLACE_SHARE times as
-   long has passed as it took: each task is some cache lines of other CPUs.  To bring those to
-   where the tasks run takes about as long as placing them, at most PLACE_NS.  */
+   long has passed as it took: each task is some cache lines of other CPUs.  */
 #define PLACE_NS 100000
 #define PLACE_SHARE 32
+
+/* To bring those to where the tasks run takes about as long for all of them, and each worker
+   does a part: so many times that.  */
+#define SETTLE_PARTS 2
 
 int coop_stray_time;
 
@@ -172,7 +176,9 @@ coop_stray_hand_out (struct coop_ult *batch, unsigned size)
   coop_runq_hand_out (-1);
   free (chain);
   uint64_t now = coop_now_ns (), took = now - begin_ns, pause = took * PLACE_SHARE;
-  __atomic_store_n (&settle_ns, now + (took < PLACE_NS ? took : PLACE_NS), __ATOMIC_RELAXED);
+  unsigned workers = coop_worker_usable (); /* none: all CPUs are taken */
+  uint64_t settle = workers ? SETTLE_PARTS * took / workers : 0;
+  __atomic_store_n (&settle_ns, now + (settle < PLACE_NS ? settle : PLACE_NS), __ATOMIC_RELAXED);
   __atomic_store_n (&place_ns, now + (pause < PLACE_NS ? PLACE_NS : pause),
 		    __ATOMIC_RELAXED);
   if (others)
