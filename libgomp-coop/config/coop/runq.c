@@ -173,8 +173,8 @@ coop_runq_found (struct coop_worker *w)
   return true;
 }
 
-/* Is what VICTIM has not for W: as it has just been placed there, or VICTIM is far and that
-   has waited for a short time only?  */
+/* Is what VICTIM has to stay there for now?  What was placed lately is, and what has not waited
+   for long, if VICTIM is far from W.  */
 static bool
 is_left_alone (struct coop_worker *w, struct coop_worker *victim)
 {

@@ -4,7 +4,8 @@
 
    A worker takes from the head of its own queue; without work it steals half
    of another's, from workers of its own LLC domain first, and from others only
-   what has waited for a while.  The queue of a worker that may not run is emptied
+   what has waited for a while.  What has just been placed (stray.h) is not taken
+   for some microseconds.  The queue of a worker that may not run is emptied
    by the others.
 
    A worker that is awake, idle and allowed is about to take its only task

@@ -21,8 +21,8 @@
 #define PLACE_NS 100000
 #define PLACE_SHARE 32
 
-/* To bring those to where the tasks run takes about as long for all of them, and each worker
-   does a part: so many times that.  */
+/* They settle while those lines come to where they run.  For all tasks that takes about as long
+   as placing them, and each worker does a part: they have so many times that.  */
 #define SETTLE_PARTS 2
 
 int coop_stray_time;
@@ -143,6 +143,19 @@ who_came_last (const struct coop_ult *waiting)
   return member ? u : NULL;
 }
 
+/* A team has been placed since BEGIN_NS: how long its tasks settle, and when it is time
+   again.  */
+static void
+set_pauses (uint64_t begin_ns)
+{
+  uint64_t now = coop_now_ns (), took = now - begin_ns, pause = took * PLACE_SHARE;
+  unsigned workers = coop_worker_usable (); /* none: all CPUs are taken */
+  uint64_t settle = workers ? SETTLE_PARTS * took / workers : 0;
+
+  __atomic_store_n (&settle_ns, now + (settle < PLACE_NS ? settle : PLACE_NS), __ATOMIC_RELAXED);
+  __atomic_store_n (&place_ns, now + (pause < PLACE_NS ? PLACE_NS : pause), __ATOMIC_RELAXED);
+}
+
 bool
 coop_stray_hand_out (struct coop_ult *batch, unsigned size)
 {
@@ -175,12 +188,7 @@ coop_stray_hand_out (struct coop_ult *batch, unsigned size)
   unsigned others = hand_out (task, count, chain);
   coop_runq_hand_out (-1);
   free (chain);
-  uint64_t now = coop_now_ns (), took = now - begin_ns, pause = took * PLACE_SHARE;
-  unsigned workers = coop_worker_usable (); /* none: all CPUs are taken */
-  uint64_t settle = workers ? SETTLE_PARTS * took / workers : 0;
-  __atomic_store_n (&settle_ns, now + (settle < PLACE_NS ? settle : PLACE_NS), __ATOMIC_RELAXED);
-  __atomic_store_n (&place_ns, now + (pause < PLACE_NS ? PLACE_NS : pause),
-		    __ATOMIC_RELAXED);
+  set_pauses (begin_ns);
   if (others)
     coop_dispatch_ready (others);
   return true;
