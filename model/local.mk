@@ -8,6 +8,8 @@ noinst_LTLIBRARIES += %D%/libmodel.la
 	%D%/adaptive.h \
 	%D%/cache_power.c \
 	%D%/cache_power.h \
+	%D%/colocation.c \
+	%D%/colocation.h \
 	%D%/concurrency.c \
 	%D%/concurrency.h \
 	%D%/cputime.c \

@@ -26,6 +26,7 @@ units += %D%/unit
 	%D%/test_moca.c \
 	%D%/test_mva.c \
 	%D%/test_network.c \
+	%D%/test_colocation.c \
 	%D%/test_completion.c \
 	%D%/test_prediction_cache.c \
 	%D%/test_placement.c \
