@@ -42,13 +42,20 @@
  *   does not know it maps the allotment alone, and an older agent's memfd is
  *   too short to have it.
  *
+ * Near share
+ *   A process whose pages a memory policy has interleaved (`interleaved`) moves them, as its CPUs
+ *   change, so that this part of them lies on the NUMA nodes of its CPUs, on each as its part of
+ *   the CPUs is, and the rest on all nodes of that policy alike.  The word is 1 + the share in
+ *   thousandths, 0: pages stay where they are.  The agent stores it whenever it likes.
+ *
  * Report protocol
  *   Each word is written by one thread or with atomic adds, relaxed; the
  *   agent only needs monotone counters, not a consistent snapshot.  `region`
  *   is stored with release after the entry it names has been filled in.
  *
  * Version rule
- *   COSCHED_LAYOUT_VERSION rises with any change of offset, size or meaning.
+ *   COSCHED_LAYOUT_VERSION rises with any change of offset, size or meaning; not when padding
+ *   becomes a field whose 0 means what was meant without it.
  *   Both sides refuse a page whose magic, version or size differs.  A library
  *   says with "attach" up to which version it knows the pages (1 if it says
  *   nothing); the agent hands out the newest that both know.  So an agent
@@ -90,7 +97,8 @@ struct cosched_allotment {
     uint32_t flags;        /* COSCHED_ALLOTMENT_* */
     uint32_t llc_domains;    /* number of LLC domains; llc_domain[] < llc_domains */
     uint64_t changed_ns;   /* CLOCK_MONOTONIC of the last change of `cpus` */
-    uint8_t pad[16];       /* zero */
+    uint32_t near_share;   /* of interleaved pages, see above */
+    uint8_t pad[12];       /* zero */
     struct cosched_cpuset cpus;    /* CPUs that this process may use now */
     struct cosched_cpuset granted; /* CPUs that Slurm gave the job */
     uint16_t llc_domain[COSCHED_MAX_CPUS]; /* CPU number -> LLC domain */
@@ -162,7 +170,8 @@ struct cosched_report {
     uint64_t steals;        /* tasks taken from another worker's queue */
     uint64_t preempted;     /* times that a task spun in a loop of the program's own, and made
                                room for another one */
-    uint8_t pad[48];        /* zero; header is two cache lines */
+    uint32_t interleaved;   /* 1: a memory policy interleaves its pages, and near_share is obeyed */
+    uint8_t pad[44];        /* zero; header is two cache lines */
     struct cosched_region regions[COSCHED_MAX_REGIONS];
 };
 

@@ -23,6 +23,7 @@ noinst_LTLIBRARIES += %D%/libprotocol.la
 	%D%/option_table.h \
 	%D%/options.c \
 	%D%/options.h \
+	%D%/near_share.h \
 	%D%/tasks_per_cpu.h
 %C%_libprotocol_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 %C%_libprotocol_la_LIBADD = common/libcommon.la $(JANSSON_LIBS)

@@ -150,6 +150,11 @@ void allotment_write_homes(struct allotment *a, const struct cosched_home *home,
     write_end(a);
 }
 
+void allotment_write_near_share(struct allotment *a, uint32_t share)
+{
+    __atomic_store_n(&a->page->near_share, share, __ATOMIC_RELAXED);
+}
+
 void allotment_beat(struct allotment *a, uint64_t now_ns)
 {
     __atomic_store_n(&a->page->heartbeat_ns, now_ns, __ATOMIC_RELAXED);

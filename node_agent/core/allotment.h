@@ -41,6 +41,9 @@ void allotment_regrant(struct allotment *allotment,
 void allotment_write_homes(struct allotment *allotment, const struct cosched_home *home,
                            size_t count, uint64_t now_ns);
 
+/* Say which near share its interleaved pages should have, as in the page.  Wakes nobody. */
+void allotment_write_near_share(struct allotment *allotment, uint32_t share);
+
 /* Heartbeat: the agent lives at NOW_NS. */
 void allotment_beat(struct allotment *allotment, uint64_t now_ns);
 

@@ -101,6 +101,7 @@ int report_read(struct report *r, pid_t pid, struct report_view *view,
     view->region = COSCHED_REGION_SERIAL;
     view->mode = COSCHED_MODE_NONE;
     view->applied_generation = 0;
+    view->interleaved = false;
     /* Of a page that is being filled in, nothing counts before the magic
      * number. */
     if (!r->filled && copy32(r, 0) == 0)
@@ -120,6 +121,7 @@ int report_read(struct report *r, pid_t pid, struct report_view *view,
     view->extra_workers = head.extra_workers;
     view->steals = head.steals;
     view->preempted = head.preempted;
+    view->interleaved = head.interleaved != 0;
     /* The table after the index into it. */
     copy(r, head_size, view->regions, view->used * sizeof(view->regions[0]));
     view->ready = true;

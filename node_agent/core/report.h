@@ -38,6 +38,7 @@ struct report_view {
     uint64_t region_begin_ns;
     uint64_t extra_workers;
     uint64_t steals, preempted;
+    bool interleaved; /* pages of the process are, by a memory policy */
     struct cosched_region regions[COSCHED_MAX_REGIONS]; /* [used] */
 };
 

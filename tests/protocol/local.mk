@@ -10,6 +10,7 @@ units += %D%/unit
 	%D%/test_job_defaults.c \
 	%D%/test_job_library.c \
 	%D%/test_layout.c \
+	%D%/test_near_share.c \
 	%D%/test_message.c \
 	%D%/test_options.c \
 	%D%/test_packet.c \

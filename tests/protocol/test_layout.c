@@ -42,7 +42,8 @@ static void test_allotment(void **state)
         MEMBER(cosched_allotment, flags, 32, 4),
         MEMBER(cosched_allotment, llc_domains, 36, 4),
         MEMBER(cosched_allotment, changed_ns, 40, 8),
-        MEMBER(cosched_allotment, pad, 48, 16),
+        MEMBER(cosched_allotment, near_share, 48, 4),
+        MEMBER(cosched_allotment, pad, 52, 12),
         MEMBER(cosched_allotment, cpus, 64, 128),
         MEMBER(cosched_allotment, granted, 192, 128),
         MEMBER(cosched_allotment, llc_domain, 320, 2048),
@@ -71,7 +72,8 @@ static void test_report(void **state)
         MEMBER(cosched_report, extra_workers, 56, 8),
         MEMBER(cosched_report, steals, 64, 8),
         MEMBER(cosched_report, preempted, 72, 8),
-        MEMBER(cosched_report, pad, 80, 48),
+        MEMBER(cosched_report, interleaved, 80, 4),
+        MEMBER(cosched_report, pad, 84, 44),
         MEMBER(cosched_report, regions, 128, 64 * 256),
     };
 

@@ -98,6 +98,10 @@ static void test_generations(void **state)
     allotment_beat(a, 80); /* no change of generation */
     assert_int_equal(page->generation, 4);
     assert_int_equal(page->heartbeat_ns, 80);
+    assert_int_equal(page->near_share, 0);
+    allotment_write_near_share(a, 751); /* likewise */
+    assert_int_equal(page->generation, 4);
+    assert_int_equal(page->near_share, 751);
     allotment_regrant(a, &cpus, 2000, 81);
     assert_int_equal(page->generation, 6);
     assert_int_equal(page->lease_ns, 2000);

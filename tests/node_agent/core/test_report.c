@@ -95,10 +95,13 @@ static void test_honest(void **state)
     assert_true(f->view.ready);
     assert_int_equal(f->view.used, 2);
     assert_int_equal(f->view.regions[1].iterations, 17);
+    assert_false(f->view.interleaved);
+    f->page->interleaved = 7; /* whatever it writes */
     f->page->region = COSCHED_REGION_SERIAL;
     f->page->regions_used = COSCHED_MAX_REGIONS;
     assert_int_equal(report_read(f->report, 1, &f->view, &err), 0);
     assert_int_equal(f->view.used, COSCHED_MAX_REGIONS);
+    assert_true(f->view.interleaved);
 }
 
 static void test_hostile(void **state)

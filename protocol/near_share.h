@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later WITH GCC-exception-3.1 */
+/* Copyright (C) 2026 The coschedule developers */
+/* Where interleaved pages should lie, and when it is time to move them. */
+
+#ifndef COSCHED_NEAR_SHARE_H
+#define COSCHED_NEAR_SHARE_H
+
+/* Concept
+ *
+ * The agent says which part of a process's interleaved pages should be near its CPUs (near share,
+ * protocol/layout.h).  CPUs come and go faster than pages can follow, so what counts is where they
+ * were in the mean of the last second, and pages move when a tenth of them are elsewhere.  One of
+ * COSCHED_NEAR_CPUS CPUs moves them; then they rest for COSCHED_NEAR_REST times as long as that
+ * took.  The simulator's jobs go by the same rule as the library.
+ *
+ * Arrays are by NUMA node and have NODES entries; parts are of 1.
+ */
+
+#define COSCHED_NEAR_MEAN_S 1.0
+#define COSCHED_NEAR_OFF 0.1
+#define COSCHED_NEAR_CPUS 8
+#define COSCHED_NEAR_REST 4
+#define COSCHED_NEAR_WHOLE 1000 /* near share of 1 */
+
+/* MEAN is the parts of the CPUs on each node, CPUS what they have been for the last SECONDS. */
+static inline void cosched_near_average(double *mean, const double *cpus, unsigned nodes,
+                                        double seconds)
+{
+    double weight = seconds / (seconds + COSCHED_NEAR_MEAN_S);
+
+    for (unsigned k = 0; k < nodes; k++)
+        mean[k] += weight * (cpus[k] - mean[k]);
+}
+
+/* The parts of the pages that node K should have by near share SHARE, where EVEN of it are to lie
+ * on each node alike: 1 by their number. */
+static inline double cosched_near_part(const double *mean, unsigned k, double share, double even)
+{
+    return share * mean[k] + (1 - share) * even;
+}
+
+/* The part of the pages that is elsewhere if they lie as AT says instead of as GOAL does. */
+static inline double cosched_near_off(const double *at, const double *goal, unsigned nodes)
+{
+    double off = 0;
+
+    for (unsigned k = 0; k < nodes; k++)
+        off += at[k] > goal[k] ? at[k] - goal[k] : 0;
+    return off;
+}
+
+#endif /* COSCHED_NEAR_SHARE_H */
