@@ -125,6 +125,8 @@ struct job {
     uint64_t wide_ns;        /* when it last did not, or could not show it */
     struct serial_stretch stretch;  /* serial, and others have its cores */
     struct growth growth;           /* it touches new memory */
+    bool interleaved;  /* pages of a process of it are, and move */
+    uint32_t near_share; /* that these should have, as in its allotments (colocation_watch.h) */
     struct cosched_cpuset lent; /* pinned: what it had when it began to lend, where its
                                    threads may still run; scheduler: it is no more */
     struct region *region; /* present parallel region; NULL: none */

@@ -6,6 +6,8 @@ noinst_LTLIBRARIES += %D%/libcore.la
 %C%_libcore_la_SOURCES = \
 	%D%/allotment.c \
 	%D%/allotment.h \
+	%D%/colocation_watch.c \
+	%D%/colocation_watch.h \
 	%D%/decisions.c \
 	%D%/decisions.h \
 	%D%/division.c \

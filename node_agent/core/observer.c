@@ -12,6 +12,7 @@
 
 #include "common/hash.h"
 #include "model/cputime.h"
+#include "node_agent/core/colocation_watch.h"
 #include "node_agent/core/enforcer.h"
 #include "node_agent/core/journal.h"
 #include "node_agent/core/mapper.h"
@@ -29,6 +30,7 @@ struct observer {
     struct recorder *recorder;
     struct mapper *mapper;
     struct stall_watch *stalls;
+    struct colocation_watch *colocation;
     const struct concurrency_model *model; /* NULL: there is none */
     uint64_t last_ns;
     uint64_t assigned; /* hash of what the counters were told */
@@ -47,7 +49,8 @@ struct observer *observer_new(struct counters *counters,
         return NULL;
     o->mapper = mapper_new(topology_machine(topology)->numa_nodes);
     o->stalls = stall_watch_new(topology_machine(topology));
-    if (!o->mapper || !o->stalls) {
+    o->colocation = colocation_watch_new(topology_machine(topology));
+    if (!o->mapper || !o->stalls || !o->colocation) {
         observer_free(o);
         return NULL;
     }
@@ -76,6 +79,7 @@ void observer_free(struct observer *o)
     free(o->share);
     mapper_free(o->mapper);
     stall_watch_free(o->stalls);
+    colocation_watch_free(o->colocation);
     free(o);
 }
 
@@ -268,12 +272,14 @@ static void observe_job(const struct observer *o, struct job *job,
 {
     struct record_totals totals = job->ended;
 
+    job->interleaved = false;
     for (struct process *p = job->processes; p; p = p->next) {
         struct errtext err;
         if (process_observe(p, now_ns, &err) < 0)
             job_log(job, LOG_WARNING, "%s; the process is pinned by affinity from now on",
                     err.text);
         process_add_totals(p, &totals);
+        job->interleaved |= p->view->interleaved;
     }
     growth_look(job, now_ns);
     if (any_good_process(job))
@@ -432,6 +438,7 @@ static void learn_one(const struct counters *counters, const struct sample *samp
 }
 
 void observer_learn(const struct counters *counters, struct stall_watch *stalls,
+                    struct colocation_watch *colocation,
                     const struct sample *sample,
                     const struct observer_reading *readings,
                     struct attribute_job *shares, size_t count,
@@ -444,6 +451,8 @@ void observer_learn(const struct counters *counters, struct stall_watch *stalls,
         learn_one(counters, sample, &readings[i], &shares[i], profile_ns);
     if (counters_setup(counters)->calibrated)
         stall_watch_add(stalls, readings, shares, count, (double)sample->time_ns * 1e-3);
+    if (counters_setup(counters)->calibrated && colocation)
+        colocation_watch_add(colocation, readings, shares, count, (double)sample->time_ns * 1e-3);
     for (size_t i = 0; i < count; i++) {
         loop_free(shares[i].loop);
         shares[i].loop = NULL;
@@ -476,7 +485,7 @@ static void measure(struct observer *o, struct job_table *jobs,
         return;
     add_signatures(o, sample, count);
     journal_sample(o->recorder, sample, o->look, count, options);
-    observer_learn(o->counters, o->stalls, sample, o->look, o->share, count,
+    observer_learn(o->counters, o->stalls, o->colocation, sample, o->look, o->share, count,
                    options->profile_ns);
 }
 

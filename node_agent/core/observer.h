@@ -15,6 +15,7 @@
 
 struct observer;
 struct stall_watch;
+struct colocation_watch;
 struct recorder;
 
 /* A job in an interval in which its CPUs were the same. */
@@ -36,9 +37,11 @@ struct observer *observer_new(struct counters *counters,
 void observer_use(struct observer *observer, struct counters *counters);
 
 /* Give each of COUNT jobs its part of SAMPLE, advance regions that were measured for PROFILE_NS,
- * and let STALLS learn.  SHARES has ids and CPUs of the same jobs.  For observer_update() and
+ * let STALLS learn, and COLOCATION, if it is not NULL, say where pages should be.
+ * SHARES has ids and CPUs of the same jobs.  For observer_update() and
  * replays. */
 void observer_learn(const struct counters *counters, struct stall_watch *stalls,
+                    struct colocation_watch *colocation,
                     const struct sample *sample,
                     const struct observer_reading *readings,
                     struct attribute_job *shares, size_t count,

@@ -527,8 +527,10 @@ void scheduler_epoch(struct scheduler *s)
     enum observer_glance found = observer_glance(s->p.jobs, now_ns);
 
     for (struct job *j = s->p.jobs->first; j; j = j->next)
-        for (struct process *p = j->processes; p; p = p->next)
+        for (struct process *p = j->processes; p; p = p->next) {
+            allotment_write_near_share(p->allotment, j->near_share);
             allotment_beat(p->allotment, now_ns);
+        }
     observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);
     enforcer_look(s->p.enforcer);
     look_for_suspended(s);

@@ -159,7 +159,7 @@ static int on_sample(struct replay *r, const json_t *line, struct errtext *err)
             readings[i].work[u] = json_number_value(json_array_get(work, u));
     }
     if (rc == 0)
-        observer_learn(r->counters, r->stalls, r->sample, readings, shares, count,
+        observer_learn(r->counters, r->stalls, NULL, r->sample, readings, shares, count,
                        number(line, "profile_ns"));
     if (rc == 0 && r->walk)
         r->walk->sample(r->walk->arg, r->sample, readings, count);

@@ -143,6 +143,7 @@ units += %D%/unit
 	%D%/core/test_report.c \
 	%D%/core/test_standing.c \
 	%D%/core/test_region.c \
+	%D%/core/test_colocation_watch.c \
 	%D%/core/test_stall_watch.c \
 	%D%/core/test_trace.c \
 	%D%/counters/test_askers.c \
