@@ -59,7 +59,8 @@ noinst_DATA += %D%/lib-stock/libgomp.so.1
 	    $(srcdir)/%D%/build-libgomp $(srcdir)/%D%/coop.mk \
 	    $(srcdir)/%D%/audit/make-aliases \
 	    $(srcdir)/%D%/hooks-check \
-	    $(top_srcdir)/protocol/layout.h $(top_srcdir)/protocol/tasks_per_cpu.h Makefile
+	    $(top_srcdir)/protocol/layout.h $(top_srcdir)/protocol/near_share.h \
+	    $(top_srcdir)/protocol/tasks_per_cpu.h Makefile
 	@MAKE='$(MAKE)' $(srcdir)/%D%/build-libgomp --source '$(GCC_SOURCE)' \
 	    --port $(srcdir)/%D%/config/coop --top $(top_srcdir) --build %D% \
 	    --cc '$(JOBS_CC)' --aliases '$(libgomp_coop_names)' \

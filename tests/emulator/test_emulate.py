@@ -19,13 +19,24 @@ grep -c service_us /etc/emulated-machine.json
 mkdir -p "$0/deep"; head -c 3000000 /dev/zero >"$0/deep/zeros"; echo text >"$0/text"
 ln -s /etc/passwd "$0/link"
 export COSCHED_MODE=ult LD_LIBRARY_PATH=libgomp-coop/lib-coop
-[ -e "$1" ] && COSCHED_MEMORY=interleave "$1" && "$1"
+[ -e "$1" ] || exit 7
+COSCHED_MEMORY=interleave "$1" && "$1"
+unset COSCHED_MODE
+export COSCHED_SOCKET=/run/coschedd.sock COSCHED_TEST=near
+./coschedd --foreground --no-slurm --auth peer --socket $COSCHED_SOCKET --state /run/state \
+    --machine /etc/emulated-machine.json --counters progress 2>/run/log &
+until ./coschedctl ping >/dev/null 2>&1; do sleep 0.02; done
+./coschedctl run --libgomp libgomp-coop/lib-coop --cpus 2-3 -- "$1" follow || cat /run/log
 exit 7
 """
 
 
 def check_pages(lines):
-    """What a thread touches before its first region lies on both nodes, and later on its own."""
+    """What a thread touches before its first region lies on both nodes, and later on its own.
+    Interleaved pages follow the CPUs, here those of the second node."""
+    *lines, dealt, followed = lines
+    assert dealt == ["dealt", "1500", "1500", "0", "0"], dealt
+    assert followed[0] == "followed" and int(followed[2]) >= 2850, followed
     assert [line[0] for line in lines] == ["before", "in", "after"] * 4, lines
     nodes = [sorted(map(int, line[1:])) for line in lines]
     for n, found in enumerate(nodes):

@@ -12,10 +12,15 @@ EXTRA_DIST += tests/libgomp-coop/test_dynamic.py \
 # By themselves: no libgomp needed.
 if HAVE_CMOCKA
 check_PROGRAMS += tests/libgomp-coop/test_dynamic_claims \
-	tests/libgomp-coop/test_placement
+	tests/libgomp-coop/test_pages tests/libgomp-coop/test_placement
 TESTS += tests/libgomp-coop/test_dynamic_claims \
-	tests/libgomp-coop/test_placement
+	tests/libgomp-coop/test_pages tests/libgomp-coop/test_placement
 endif
+tests_libgomp_coop_test_pages_SOURCES = tests/libgomp-coop/test_pages.c \
+	libgomp-coop/config/coop/pages.c libgomp-coop/config/coop/pages.h
+tests_libgomp_coop_test_pages_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_libgomp_coop_test_pages_CFLAGS = $(AM_CFLAGS) $(THREAD_CFLAGS)
+tests_libgomp_coop_test_pages_LDADD = $(CMOCKA_LIBS) -lpthread
 tests_libgomp_coop_test_placement_SOURCES = \
 	tests/libgomp-coop/test_placement.c \
 	libgomp-coop/config/coop/domain.c \

@@ -92,6 +92,11 @@ struct coop_settings coop_settings = {.socket = "socket", .job = 7};
 unsigned long coop_preempted;
 enum cosched_mode coop_mode = COSCHED_MODE_ULT;
 
+bool coop_near_is_possible(void)
+{
+    return false;
+}
+
 struct gomp_thread *gomp_thread(void)
 {
     static struct gomp_thread thread = {{1}};

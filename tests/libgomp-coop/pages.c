@@ -4,7 +4,11 @@
  * that was created before, then the initial one. */
 
 /* Usage: pages.  Prints a line for each: the word, then how many of PAGES pages are on each NUMA
- * node.  On machines of more than LISTED nodes those beyond count as the last. */
+ * node.  On machines of more than LISTED nodes those beyond count as the last.
+ *
+ *        pages follow.  The same of MANY pages that are interleaved, `dealt` once they were
+ * touched, `followed` once nearly all are on one node (the kernel cannot move each), or after
+ * SECONDS. */
 
 #define _GNU_SOURCE /* CPU_SET */
 #include <linux/mempolicy.h>
@@ -18,6 +22,9 @@
 
 #define PAGES 64
 #define LISTED 4
+#define MANY 3000
+#define NEARLY (MANY * 19 / 20)
+#define SECONDS 20
 
 static int node_of(void *page)
 {
@@ -75,10 +82,63 @@ static void *touch_all(void *arg)
     return arg;
 }
 
-int main(void)
+/* Print WORD and where the MANY pages of MEMORY are; true when that is nearly one node. */
+static int show(const char *word, char *memory, size_t size, int always)
+{
+    unsigned count[LISTED] = {0};
+    int one = 0;
+
+    for (size_t n = 0; n < MANY; n++)
+        count[node_of(memory + n * size)]++;
+    for (size_t m = 0; m < LISTED; m++)
+        one |= count[m] >= NEARLY;
+    if (one || always)
+        printf("%s %u %u %u %u\n", word, count[0], count[1], count[2], count[3]);
+    return one;
+}
+
+static void follow(void)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory = aligned_alloc(size, MANY * size);
+
+    if (!memory)
+        abort();
+    memset(memory, 1, MANY * size);
+    show("dealt", memory, size, 1);
+#pragma omp parallel
+    __asm__ volatile("" ::: "memory"); /* it is one that the agent is told of */
+    for (int i = 0; i < 10 * SECONDS; i++) {
+        if (show("followed", memory, size, i + 1 == 10 * SECONDS))
+            break;
+        usleep(100000);
+    }
+    for (size_t n = 0; n < MANY * size; n++)
+        if (memory[n] != 1)
+            abort();
+}
+
+/* Become `pages followed', under `numactl --interleave=all'. */
+static void interleave(char *self)
+{
+    unsigned long nodes = ~0ul; /* those that are there count */
+
+    if (syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &nodes, 8 * sizeof(nodes)) == 0)
+        execl(self, self, "followed", NULL);
+    perror("pages");
+    exit(1);
+}
+
+int main(int argc, char **argv)
 {
     pthread_t thread;
 
+    if (argc == 2 && !strcmp(argv[1], "follow"))
+        interleave(argv[0]);
+    if (argc == 2) {
+        follow();
+        return 0;
+    }
     if (pthread_create(&thread, NULL, touch_all, NULL) != 0 || pthread_join(thread, NULL) != 0)
         abort();
     touch_all(NULL);

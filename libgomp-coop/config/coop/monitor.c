@@ -17,6 +17,7 @@
 #include "domain.h"
 #include "foreign.h"
 #include "hint.h"
+#include "near.h"
 #include "runq.h"
 #include "region.h"
 #include "settings.h"
@@ -53,6 +54,7 @@ static int first_try_done; /* futex: the first region need not wait longer */
 static void
 assign (struct cosched_cpuset cpus)
 {
+  coop_near_follow (&cpus);
   coop_starve_leave_out (&cpus);
   coop_worker_assign (&cpus);
   coop_foreign_follow ();
@@ -257,6 +259,8 @@ monitor_main (void *arg)
       bool busy = coop_watchdog_tick (now) || coop_region_active ();
       coop_region_tick ();
       coop_hint_tick ();
+      if (monitor.page)
+	coop_near_tick (coop_peek (&monitor.page->near_share), now);
       coop_stray_tick (now);
       coop_stack_tick (now);
       if (!first || !asked) /* else the next look waits */
@@ -298,6 +302,7 @@ coop_monitor_reset (void)
   coop_attach_close ();
   coop_allot_unmap (monitor.page);
   coop_hint_reset ();
+  coop_near_reset ();
   memset (&monitor, 0, sizeof monitor);
   coop_monitor_awaited = true;
   first_try_done = 0;

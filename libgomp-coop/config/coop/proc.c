@@ -11,6 +11,7 @@
 #include "cpuset.h"
 #include "inherit.h"
 #include "interleave.h"
+#include "near.h"
 #include "settings.h"
 #include "start.h"
 #include "worker.h"
@@ -52,6 +53,7 @@ gomp_init_num_threads (void)
   if (coop_managed)
     {
       coop_inherit_cpus (&coop_initial_cpus);
+      coop_near_begin ();
       coop_interleave_begin (&coop_initial_cpus);
     }
   upstream_init_num_threads ();

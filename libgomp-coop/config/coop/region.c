@@ -14,6 +14,7 @@
 
 #include "allot.h"
 #include "hint.h"
+#include "near.h"
 #include "preempt.h"
 #include "settings.h"
 #include "worker.h"
@@ -95,6 +96,7 @@ coop_region_map (int fd)
   saved.size = sizeof saved;
   saved.pid = (uint32_t) getpid ();
   saved.mode = coop_mode;
+  saved.interleaved = coop_near_is_possible ();
   saved.applied_generation = 0;
   *coop_report = saved;
   coop_unlock (&table_lock);

@@ -99,6 +99,7 @@ read_test (void)
     { "no_setxid", COOP_TEST_NO_SETXID },
     { "no_preempt", COOP_TEST_NO_PREEMPT },
     { "no_lease", COOP_TEST_NO_LEASE },
+    { "near", COOP_TEST_NEAR },
   };
   const char *text = secure_getenv ("COSCHED_TEST");
   unsigned flags = 0;

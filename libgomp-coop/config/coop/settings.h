@@ -49,7 +49,8 @@ enum coop_test
   COOP_TEST_NO_RSEQ = 8,
   COOP_TEST_NO_SETXID = 16,
   COOP_TEST_NO_PREEMPT = 32, /* tasks that spin */
-  COOP_TEST_NO_LEASE = 64    /* CPUs never count as others', too */
+  COOP_TEST_NO_LEASE = 64,   /* CPUs never count as others', too */
+  COOP_TEST_NEAR = 128	     /* interleaved pages all follow, whatever the agent says */
 };
 
 extern struct coop_settings coop_settings;

@@ -27,9 +27,11 @@ COOP_SOURCES = \
 	looprun.c \
 	membarrier.c \
 	monitor.c \
+	near.c \
 	needs.c \
 	order.c \
 	overflow.c \
+	pages.c \
 	park.c \
 	placement.c \
 	preempt.c \
