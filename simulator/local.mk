@@ -32,7 +32,9 @@ noinst_LTLIBRARIES += %D%/libvnode.la
 	%D%/vnode.c \
 	%D%/vnode.h \
 	%D%/vnode_private.h \
-	%D%/vnode_rates.c
+	%D%/vnode_rates.c \
+	%D%/vpages.c \
+	%D%/vpages.h
 %C%_libvnode_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(HWLOC_CFLAGS)
 %C%_libvnode_la_LIBADD = %D%/libscenario.la \
 	node_agent/recording/librecording.la

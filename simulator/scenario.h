@@ -128,6 +128,7 @@ struct scenario_job {
     size_t max_cores; /* SCENARIO_ALL or >= min_cores */
     double weight;    /* > 0, 1 is normal */
     size_t numa_node; /* of first touch; SCENARIO_NO_NODE: see there */
+    double memory_gib; /* >= 0: its interleaved pages, which take their time to move */
     struct scenario_region *region;
     size_t regions;
     struct scenario_phase *phase;

@@ -13,6 +13,7 @@
 #include "simulator/json_line.h"
 #include "simulator/scenario.h"
 
+#define MEMORY_GIB 1.0 /* where nobody says */
 #define MAX_SCENARIOS 4096
 #define MAX_PROGRAMS 1024
 #define MAX_THREADS 65536
@@ -227,11 +228,13 @@ static int use_program(struct library *library, const char *program,
         const json_t *value = json_array_get(library->programs, i);
         const char *name, *unused;
         bool malleable = true, sleeps = false;
+        double memory_gib = MEMORY_GIB;
         const struct json_member members[] = {
             JSON_MUST("name", JSON_TEXT, &name),
             JSON_MAY("source", JSON_TEXT, &unused),
             JSON_MAY("malleable", JSON_FLAG, &malleable),
             JSON_MAY("sleeps", JSON_FLAG, &sleeps),
+            JSON_MAY("memory_gib", JSON_NOT_NEGATIVE, &memory_gib),
             JSON_KNOWN("phases"),
             {0}};
         size_t mark = json_reader_enter_element(reader, "programs", i);
@@ -240,6 +243,7 @@ static int use_program(struct library *library, const char *program,
         if (rc == 0 && strcmp(name, program) == 0) {
             job->malleable = malleable;
             job->sleeps = sleeps;
+            job->memory_gib = memory_gib;
             rc = read_phases(reader, value, program, job);
             json_reader_leave(reader, mark);
             return rc;
@@ -317,7 +321,7 @@ static int read_job(struct json_reader *reader, const json_t *value,
     const char *name = NULL, *program = NULL;
     bool own = json_object_get(value, "phases") != NULL;
     bool malleable = true, sleeps = false;
-    double scale = 1;
+    double scale = 1, memory_gib = MEMORY_GIB;
     const struct json_member members[] = {
         {"name", JSON_TEXT, !own, &name, 0, 0},
         {"program", JSON_TEXT, own, &program, 0, 0},
@@ -331,6 +335,7 @@ static int read_job(struct json_reader *reader, const json_t *value,
         JSON_MAY_IN("max_cores", JSON_COUNT, 1, MAX_THREADS, &job->max_cores),
         JSON_MAY_IN("numa_node", JSON_COUNT, 0, MAX_THREADS, &job->numa_node),
         JSON_MAY("weight", JSON_POSITIVE, &job->weight),
+        JSON_MAY("memory_gib", JSON_NOT_NEGATIVE, &memory_gib),
         {0}};
 
     (void)index;
@@ -354,6 +359,8 @@ static int read_job(struct json_reader *reader, const json_t *value,
         job->malleable = malleable;
     if (json_object_get(value, "sleeps"))
         job->sleeps = sleeps;
+    if (own || json_object_get(value, "memory_gib"))
+        job->memory_gib = memory_gib;
     for (size_t i = 0; i < job->regions; i++)
         job->region[i].work_s *= scale;
     return 0;

@@ -53,7 +53,7 @@ bool vjob_init(struct vjob *v, struct vjob_node *node,
               : malleable(v) ? node->cores * cosched_tasks_per_cpu(node->cores)
                              : started_on(v);
     v->even = calloc(3 * memories, sizeof(double));
-    if (!v->even)
+    if (!v->even || !vpages_init(&v->pages, memories, what->memory_gib))
         return false;
     v->interleaves = malleable(v) && what->numa_node == SCENARIO_NO_NODE &&
                      machine_interleaves(topology_machine(node->topology));
@@ -68,6 +68,7 @@ void vjob_release(struct vjob *v)
 {
     vjob_detach(v);
     free(v->even);
+    vpages_release(&v->pages);
     v->even = NULL;
 }
 
@@ -196,6 +197,16 @@ bool vjob_wants_attach(const struct vjob *v)
            v->region->kind == REGION_PARALLEL;
 }
 
+/* Are there pages of its own that can move? */
+static bool has_interleaved(const struct vjob *v)
+{
+    for (size_t i = 0; i < v->what->regions; i++)
+        if (v->what->region[i].placement == SCENARIO_INTERLEAVED &&
+            v->what->region[i].kind == REGION_PARALLEL)
+            return true;
+    return false;
+}
+
 int vjob_attach(struct vjob *v, struct process *process, uint64_t now_ns,
                 struct errtext *err)
 {
@@ -219,6 +230,7 @@ int vjob_attach(struct vjob *v, struct process *process, uint64_t now_ns,
     v->report->size = sizeof(*v->report);
     v->report->pid = (uint32_t)process->pid;
     v->report->mode = COSCHED_MODE_DONOR;
+    v->report->interleaved = has_interleaved(v);
     report_begin(v, now_ns);
     v->report->magic = COSCHED_REPORT_MAGIC;
     return 0;
@@ -342,6 +354,7 @@ double vjob_efficiency(const struct vjob *v, size_t cores)
 
     if (s->kind == REGION_SERIAL)
         return 1;
+    stretch /= vpages_rest(&v->pages);
     double sync = s->sync_share *
                   fmin(1, (double)cores / (double)v->node->cores);
     return (1 - sync) / fmax(1, stretch);
@@ -356,7 +369,7 @@ const double *vjob_data(const struct vjob *v)
         return v->local_fixed ? v->local : NULL;
     case SCENARIO_INTERLEAVED:
     default:
-        return v->even;
+        return v->pages.at;
     }
 }
 
@@ -451,6 +464,8 @@ uint64_t vjob_next(const struct vjob *v, uint64_t now_ns)
                                               : (uint64_t)1e18);
         if (end_ns < next_ns)
             next_ns = end_ns;
+        if (v->pages.moving && now_ns + VJOB_PAGES_NS < next_ns)
+            next_ns = now_ns + VJOB_PAGES_NS;
     }
     return next_ns;
 }
@@ -480,6 +495,22 @@ static void report_idle(struct vjob *v, double dt)
         (uint64_t)(fmax(0, cpuset_count(&cpus) - v->busy) * dt * 1e9);
 }
 
+/* Its pages follow its CPUs. */
+static void move_pages(struct vjob *v, double dt)
+{
+    const struct machine *machine = topology_machine(v->node->topology);
+    double part[machine->numa_nodes];
+    struct cosched_cpuset cpus;
+
+    vjob_cpus(v, &cpus);
+    int count = cpuset_count(&cpus);
+    memset(part, 0, sizeof(part));
+    for (int c = -1; (c = cpuset_next(&cpus, c)) >= 0;)
+        part[machine->local_node[machine->llc_domain[c]]] += 1. / count;
+    if (count)
+        vpages_advance(&v->pages, part, (size_t)count, v->allotment->near_share, dt);
+}
+
 void vjob_advance(struct vjob *v, uint64_t from_ns, uint64_t now_ns)
 {
     double dt = (double)(now_ns - from_ns) * 1e-9;
@@ -499,4 +530,6 @@ void vjob_advance(struct vjob *v, uint64_t from_ns, uint64_t now_ns)
     report_work(v, before, v->region->work_s - v->left_s);
     if (touches(v))
         touch(v, done);
+    if (v->report && v->report->interleaved)
+        move_pages(v, dt);
 }

@@ -37,6 +37,7 @@
 #include "protocol/layout.h"
 #include "simulator/random.h"
 #include "simulator/scenario.h"
+#include "simulator/vpages.h"
 
 #define VJOB_WAKE_NS 30000
 #define VJOB_CHUNK_NS 70000
@@ -44,6 +45,7 @@
 #define VJOB_LATE_PART 0.02
 #define VJOB_GRAIN_S 1e-3 /* computing of one reported loop iteration */
 #define VJOB_PID 100000   /* of job 1; the others follow */
+#define VJOB_PAGES_NS 100000000 /* while its pages are moved it is looked at so often */
 #define VJOB_THREAD 4096  /* threads of a team that are told apart */
 
 struct vjob;
@@ -80,6 +82,7 @@ struct vjob {
     size_t team;                /* threads in parallel regions */
 
     /* where its data lies: [numa_nodes] each, sum 1 */
+    struct vpages pages; /* that are interleaved */
     double *even;
     double *touched;   /* by its initial thread */
     double *local;     /* by its threads, where they were */

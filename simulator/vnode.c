@@ -438,6 +438,8 @@ static uint64_t situation(struct vnode *n)
         hash_word(&h, (uintptr_t)v->region);
         hash_word(&h, (uint64_t)v->cpu);
         hash_word(&h, v->local_fixed);
+        hash_word(&h, v->pages.version);
+        hash_word(&h, v->pages.moving);
         hash_word(&h, v->job ? thread_map_version(v->job->map) : 0);
         hash_bytes(&h, cpus.word, sizeof(cpus.word));
     }

@@ -38,6 +38,7 @@ units += %D%/unit
 	%D%/test_scenario.c \
 	%D%/test_timeshare.c \
 	%D%/test_vnode.c \
+	%D%/test_vpages.c \
 	%D%/timeslices.c \
 	%D%/timeslices.h \
 	simulator/covering.c
