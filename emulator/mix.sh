@@ -15,7 +15,7 @@ export COSCHED_SOCKET=/run/coschedd.sock
 one() {
     local number=$1 begin=$EPOCHREALTIME status
     shift
-    "$@" ${jobs[number]} >"${TMPDIR:-/tmp}/job.$number" 2>&1
+    $pages "$@" ${jobs[number]} >"${TMPDIR:-/tmp}/job.$number" 2>&1
     status=$?
     echo "job $number $begin $EPOCHREALTIME $status"
     [ $status = 0 ] || tail -n 3 "${TMPDIR:-/tmp}/job.$number" >&2
@@ -65,8 +65,13 @@ record() {
 # Stock libgomp counts to 300000 before a thread that waits sleeps: 12.5 times as long here as on
 # the described core, while the kernel's slices are the same.
 stock="env GOMP_SPINCOUNT=24000"
+pages=
 
 run_way() {
+    case $way in
+    interleaved-*) # WAY, with the jobs' pages on all nodes in turn
+        pages="$build/emulator/validate/probe interleave" way=${way#interleaved-} ;;
+    esac
     [ "$way" != recorded ] || way=corun
     case $way in
     native) all $stock ;;
