@@ -96,8 +96,10 @@ void colocation_compare(struct colocation *c, const struct workload *const *prof
                         const bool *moves, size_t count, const size_t *counts, double *value)
 {
     for (size_t i = 0; i < COLOCATION_SHARES; i++) {
+        double moving = 0;
         for (size_t j = 0; j < count; j++) {
             c->profile[j] = profile[j];
+            moving += moves[j];
             if (!moves[j] || !find_near(c, counts, count, j))
                 continue;
             move_pages(c, profile[j], colocation_share(i), c->moved[j]);
@@ -107,6 +109,6 @@ void colocation_compare(struct colocation *c, const struct workload *const *prof
         aggregated_predict(c->aggregated, counts, c->speed);
         value[i] = 0;
         for (size_t j = 0; j < count; j++)
-            value[i] += c->speed[j] > 0 ? log(c->speed[j]) / (double)count : 0;
+            value[i] += c->speed[j] > 0 ? log(c->speed[j]) / moving : 0;
     }
 }

@@ -44,9 +44,10 @@ void colocation_free(struct colocation *colocation);
 /* Near share number I. */
 double colocation_share(size_t i);
 
-/* The mean logarithm of the speeds of COUNT jobs of PROFILE (never NULL) into
- * VALUE[COLOCATION_SHARES], for COUNTS as of aggregated_predict(): with each near share of the jobs
- * whose pages MOVE (at least one), those of the others where PROFILE says. */
+/* The logarithms of the speeds of COUNT jobs of PROFILE (never NULL), all together for each job
+ * whose pages MOVE (at least one), into VALUE[COLOCATION_SHARES]: with each near share of these,
+ * pages of the others where PROFILE says.  COUNTS are as of aggregated_predict().  So a difference
+ * is what all gain for each that has its pages moved. */
 void colocation_compare(struct colocation *colocation, const struct workload *const *profile,
                         const bool *moves, size_t count, const size_t *counts, double *value);
 

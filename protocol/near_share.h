@@ -9,9 +9,8 @@
  *
  * The agent says which part of a process's interleaved pages should be near its CPUs (near share,
  * protocol/layout.h).  CPUs come and go faster than pages can follow, so what counts is where they
- * were in the mean of the last second, and pages move when a tenth of them are elsewhere.  One of
- * COSCHED_NEAR_CPUS CPUs moves them; then they rest for COSCHED_NEAR_REST times as long as that
- * took.  The simulator's jobs go by the same rule as the library.
+ * were in the mean of the last second, and pages move when a tenth of them are elsewhere, by one of
+ * COSCHED_NEAR_CPUS CPUs.  The simulator's jobs go by the same rule as the library.
  *
  * Arrays are by NUMA node and have NODES entries; parts are of 1.
  */
@@ -19,7 +18,6 @@
 #define COSCHED_NEAR_MEAN_S 1.0
 #define COSCHED_NEAR_OFF 0.1
 #define COSCHED_NEAR_CPUS 8
-#define COSCHED_NEAR_REST 4
 #define COSCHED_NEAR_WHOLE 1000 /* near share of 1 */
 
 /* MEAN is the parts of the CPUs on each node, CPUS what they have been for the last SECONDS. */

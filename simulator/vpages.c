@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "protocol/near_share.h"
 
@@ -27,34 +28,34 @@ void vpages_release(struct vpages *p)
     p->at = NULL;
 }
 
-/* Is it time? */
-static bool begins(struct vpages *p, uint32_t said)
+/* Should pages move, and to where they did not move anyway? */
+static bool find_goal(struct vpages *p, uint32_t said)
 {
-    double share = (said - 1.) / COSCHED_NEAR_WHOLE;
+    double share = (said - 1.) / COSCHED_NEAR_WHOLE, goal[p->nodes];
+    unsigned nodes = (unsigned)p->nodes;
 
-    if (!said || p->rest_s > 0)
-        return false;
-    for (size_t k = 0; k < p->nodes; k++)
-        p->goal[k] = cosched_near_part(p->mean, (unsigned)k, share, 1 / (double)p->nodes);
-    p->took_s = 0;
-    return cosched_near_off(p->at, p->goal, (unsigned)p->nodes) > COSCHED_NEAR_OFF;
+    if (!said)
+        return p->moving;
+    for (unsigned k = 0; k < nodes; k++)
+        goal[k] = cosched_near_part(p->mean, k, share, 1. / nodes);
+    if (cosched_near_off(p->moving ? p->goal : p->at, goal, nodes) <= COSCHED_NEAR_OFF)
+        return p->moving;
+    memcpy(p->goal, goal, sizeof(goal));
+    return true;
 }
 
 void vpages_advance(struct vpages *p, const double *cpus, size_t count, uint32_t said,
                     double seconds)
 {
     cosched_near_average(p->mean, cpus, (unsigned)p->nodes, seconds);
-    p->rest_s -= seconds;
-    if (!p->moving && !(p->moving = begins(p, said)))
+    if (!(p->moving = find_goal(p, said)))
         return;
     double left = p->gib * cosched_near_off(p->at, p->goal, (unsigned)p->nodes);
     double movers = ceil((double)count / COSCHED_NEAR_CPUS);
     double part = left > 0 ? fmin(1, seconds * movers * VPAGES_GIB_S / left) : 1;
     for (size_t k = 0; k < p->nodes; k++)
         p->at[k] += part * (p->goal[k] - p->at[k]);
-    p->took_s += seconds;
     p->moving = part < 1;
-    p->rest_s = COSCHED_NEAR_REST * p->took_s;
     p->version++;
 }
 

@@ -25,7 +25,6 @@ struct vpages {
     double *goal;    /* [nodes] where they are moved to, while `moving` */
     double *mean;    /* [nodes] parts of the job's CPUs */
     bool moving;
-    double took_s, rest_s; /* of the present or last move; before the next one */
     uint64_t version; /* changes with `at` */
 };
 

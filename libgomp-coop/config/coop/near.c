@@ -36,9 +36,9 @@ static struct
   unsigned count;		 /* CPUs */
   uint64_t look_ns;		 /* the last look; 0: none */
   uint64_t begun_ns;		 /* of the last move */
-  uint64_t rest_until_ns;
   unsigned long resident; /* pages then */
   bool moving;
+  bool refused; /* it cannot be done: once is enough */
 } near;
 
 /* ---- Whose pages.  ---- */
@@ -82,7 +82,7 @@ void
 coop_near_reset (void)
 {
   near.moving = false;
-  near.look_ns = near.rest_until_ns = 0;
+  near.look_ns = 0;
   coop_pages_reset ();
 }
 
@@ -148,11 +148,13 @@ add_growth (void)
 static void
 note_end (uint64_t now)
 {
+  double done = coop_pages_done ();
+
   near.moving = false;
-  near.rest_until_ns = now + COSCHED_NEAR_REST * (now - near.begun_ns);
-  memcpy (near.at, near.goal, sizeof near.at);
-  coop_say ("interleaved pages moved to where its CPUs are, in %lu ms",
-	    (unsigned long) ((now - near.begun_ns) / 1000000));
+  for (unsigned k = 0; k < near.nodes.count; k++)
+    near.at[k] += done * (near.goal[k] - near.at[k]);
+  coop_say ("interleaved pages moved to where its CPUs are, %.0f %% of them in %lu ms",
+	    100 * done, (unsigned long) ((now - near.begun_ns) / 1000000));
 }
 
 static void
@@ -162,29 +164,46 @@ begin (uint64_t now)
 
   near.begun_ns = now;
   near.moving = coop_pages_move (&near.nodes, near.goal, threads);
-  near.rest_until_ns = near.moving ? 0 : UINT64_MAX; /* the kernel does not let us */
+  near.refused = !near.moving;
+}
+
+/* Where pages should be by near share SHARE into near.goal; false: they are there or on their way,
+   nearly.  On their way elsewhere they are stopped first.  */
+static bool
+find_goal (double share)
+{
+  const unsigned n = near.nodes.count;
+  double goal[COOP_PAGES_NODES];
+
+  for (unsigned k = 0; k < n; k++)
+    goal[k] = cosched_near_part (near.mean, k, share, 1. / n);
+  if (cosched_near_off (near.moving ? near.goal : near.at, goal, n) <= COSCHED_NEAR_OFF)
+    return false;
+  if (near.moving)
+    {
+      coop_pages_stop ();
+      return false;
+    }
+  memcpy (near.goal, goal, n * sizeof *goal);
+  return true;
 }
 
 void
 coop_near_tick (uint32_t said, uint64_t now)
 {
-  const unsigned n = near.nodes.count;
-  if (coop_settings.test & COOP_TEST_NEAR)
-    said = 1 + COSCHED_NEAR_WHOLE;
-  const double share = (said - 1) / (double) COSCHED_NEAR_WHOLE;
-
   if (!coop_near_is_possible () || now - near.look_ns < LOOK_NS)
     return;
   double seconds = near.look_ns ? (now - near.look_ns) * 1e-9 : 0;
   near.look_ns = now;
-  cosched_near_average (near.mean, near.cpus, n, seconds);
+  cosched_near_average (near.mean, near.cpus, near.nodes.count, seconds);
   if (near.moving && !coop_pages_moving ())
     note_end (now);
-  if (near.moving || !said || said > COSCHED_NEAR_WHOLE + 1 || now < near.rest_until_ns)
+  if (coop_settings.test & COOP_TEST_NEAR)
+    said = 1 + COSCHED_NEAR_WHOLE;
+  if (near.refused || !said || said > COSCHED_NEAR_WHOLE + 1)
     return;
-  add_growth ();
-  for (unsigned k = 0; k < n; k++)
-    near.goal[k] = cosched_near_part (near.mean, k, share, 1. / n);
-  if (cosched_near_off (near.at, near.goal, n) > COSCHED_NEAR_OFF)
+  if (!near.moving)
+    add_growth ();
+  if (find_goal ((said - 1) / (double) COSCHED_NEAR_WHOLE))
     begin (now);
 }

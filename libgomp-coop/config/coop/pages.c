@@ -32,6 +32,7 @@ static struct
   double part[COOP_PAGES_NODES];
   struct range *range; /* [count] */
   size_t count, next;
+  uintptr_t all, taken; /* bytes of all ranges, and of the blocks that threads took */
   uintptr_t page;
   int lock;
   unsigned running;
@@ -128,7 +129,7 @@ find_ranges (void)
 
   if (fd < 0)
     return false;
-  pass.count = pass.next = 0;
+  pass.count = pass.next = pass.all = pass.taken = 0;
   while ((n = read (fd, text + have, sizeof text - 1 - have)) > 0)
     {
       char *line = text, *end;
@@ -137,8 +138,10 @@ find_ranges (void)
 	{
 	  struct range *r = &pass.range[pass.count];
 	  *end = 0;
-	  if (pass.count < MOST_RANGES && is_anonymous (line, r) && is_ours (r->begin))
-	    pass.count++;
+	  if (pass.count == MOST_RANGES || !is_anonymous (line, r) || !is_ours (r->begin))
+	    continue;
+	  pass.all += r->end - r->begin;
+	  pass.count++;
 	}
       have -= (size_t) (line - text);
       if (have == sizeof text - 1)
@@ -210,6 +213,7 @@ take_block (struct range *block)
       block->end = (r->begin / size + 1) * size;
       if (block->end > r->end)
 	block->end = r->end;
+      pass.taken += block->end - r->begin;
       r->begin = block->end;
     }
   coop_unlock (&pass.lock);
@@ -280,6 +284,20 @@ bool
 coop_pages_moving (void)
 {
   return __atomic_load_n (&pass.running, __ATOMIC_ACQUIRE) > 0;
+}
+
+void
+coop_pages_stop (void)
+{
+  coop_lock (&pass.lock);
+  pass.next = pass.count;
+  coop_unlock (&pass.lock);
+}
+
+double
+coop_pages_done (void)
+{
+  return pass.all ? (double) pass.taken / pass.all : 1;
 }
 
 void

@@ -51,6 +51,12 @@ extern bool coop_pages_move (const struct coop_nodes *nodes, const double *part,
 /* Are they at it?  Acquires what they did.  */
 extern bool coop_pages_moving (void);
 
+/* They are to end soon.  */
+extern void coop_pages_stop (void);
+
+/* The part of the memory that they went through, once they have ended.  */
+extern double coop_pages_done (void);
+
 /* The threads are not there (child of a fork).  */
 extern void coop_pages_reset (void);
 
