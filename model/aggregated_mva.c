@@ -61,8 +61,6 @@ struct aggregated_mva {
     double *delay;   /* [max_jobs] of that on links without a queue */
     double *overlap; /* [max_jobs] part of a response that stalls */
     double *latency; /* [max_jobs] services more that a read takes */
-    double *near;    /* [max_jobs * numa_nodes] how many times its mean rate a job asks each, as its
-                        data follow its cores */
 };
 
 /* Divide up the memory, of which there are two pieces. */
@@ -96,7 +94,6 @@ static void take_room(struct aggregated_mva *l)
     l->waits_for = l->delay + l->max_jobs;
     l->overlap = l->waits_for + l->max_jobs;
     l->latency = l->overlap + l->max_jobs;
-    l->near = l->latency + l->max_jobs;
 }
 
 struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs)
@@ -121,7 +118,7 @@ struct aggregated_mva *aggregated_new(const struct machine *machine, size_t jobs
     l->member = calloc(memories + 2 * jobs + jobs * nodes, sizeof(*l->member));
     l->waits = calloc(jobs, sizeof(*l->waits));
     l->misses = calloc(2 * jobs * nodes + memories + 6 * l->scratch + 3 * jobs * l->scratch +
-                           jobs * l->widest + nodes + (8 + memories) * jobs,
+                           jobs * l->widest + nodes + 8 * jobs,
                        sizeof(*l->misses));
     if (!l->member || !l->waits || !l->misses) {
         aggregated_free(l);
@@ -150,8 +147,6 @@ static bool alike(const struct aggregated_mva *l, size_t a, size_t b)
         return false;
     for (size_t j = 0; j < l->count; j++) {
         const struct workload_rate *rate = l->profile[j]->rate;
-        if (l->profile[j]->near_share > 0) /* which nodes are near is not known yet */
-            return false;
         if (rate[a].mrr_per_us != rate[b].mrr_per_us ||
             rate[a].read_per_us != rate[b].read_per_us)
             return false;
@@ -254,26 +249,8 @@ static void take_job(struct aggregated_mva *l, size_t j)
     }
     for (size_t g = 0; g < l->groups; g++) {
         const struct workload_rate *rate = &l->profile[j]->rate[l->member[g]];
-        double asked = l->profile[j]->near_share > 0
-                           ? more * l->near[j * l->machine->numa_nodes + l->member[g]]
-                           : more;
-        read[g] = asked * rate->read_per_us;
-        load[g] = asked * greater(0, rate->mrr_per_us - rate->read_per_us) * l->group_posted[g];
-    }
-}
-
-/* Where job J's data are, as they follow its cores. */
-static void find_near(struct aggregated_mva *l, const size_t *counts, size_t j)
-{
-    size_t memories = l->machine->numa_nodes;
-    double *near = &l->near[j * memories], share = l->profile[j]->near_share;
-
-    for (size_t m = 0; m < memories; m++)
-        near[m] = 1 - share;
-    for (size_t n = 0; n < l->places[j]; n++) {
-        size_t i = l->place[j * l->machine->llc_domains + n];
-        near[l->machine->local_node[i]] +=
-            share * (double)memories * (double)counts[i * l->count + j] / l->cores[j];
+        read[g] = more * rate->read_per_us;
+        load[g] = more * greater(0, rate->mrr_per_us - rate->read_per_us) * l->group_posted[g];
     }
 }
 
@@ -312,8 +289,6 @@ static void take_counts(struct aggregated_mva *l, const size_t *counts)
                           workload_rounds(l->threads[j], (size_t)l->cores[j]);
         if (l->cores[j] > 0)
             link_demands_place(l->demands, j, counts);
-        if (l->profile[j]->near_share > 0)
-            find_near(l, counts, j);
         take_job(l, j);
     }
 }

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/aggregated_mva.h"
 
@@ -15,6 +16,7 @@ struct colocation {
     size_t jobs;
     struct workload **moved; /* [jobs] profiles with their pages elsewhere */
     const struct workload **profile; /* [jobs] */
+    double *near;  /* [numa_nodes] */
     double *speed; /* [jobs] */
 };
 
@@ -29,14 +31,15 @@ struct colocation *colocation_new(const struct machine *machine, size_t jobs)
     c->aggregated = aggregated_new(machine, jobs);
     c->moved = calloc(jobs, sizeof(*c->moved));
     c->profile = calloc(jobs, sizeof(*c->profile));
-    c->speed = calloc(jobs, sizeof(*c->speed));
-    bool done = c->aggregated && c->moved && c->profile && c->speed;
+    c->near = calloc(machine->numa_nodes + jobs, sizeof(*c->near));
+    bool done = c->aggregated && c->moved && c->profile && c->near;
     for (size_t j = 0; done && j < jobs; j++)
         done = (c->moved[j] = workload_new(machine->numa_nodes)) != NULL;
     if (!done) {
         colocation_free(c);
         return NULL;
     }
+    c->speed = c->near + machine->numa_nodes;
     return c;
 }
 
@@ -49,7 +52,7 @@ void colocation_free(struct colocation *c)
     aggregated_free(c->aggregated);
     free(c->moved);
     free(c->profile);
-    free(c->speed);
+    free(c->near);
     free(c);
 }
 
@@ -58,17 +61,34 @@ double colocation_share(size_t i)
     return (double)i / (COLOCATION_SHARES - 1);
 }
 
+/* The parts of job number J's cores on each NUMA node; false: it has none. */
+static bool find_near(struct colocation *c, const size_t *counts, size_t count, size_t j)
+{
+    const struct machine *m = c->machine;
+    double sum = 0;
+
+    memset(c->near, 0, m->numa_nodes * sizeof(*c->near));
+    for (size_t i = 0; i < m->llc_domains; i++) {
+        c->near[m->local_node[i]] += (double)counts[i * count + j];
+        sum += (double)counts[i * count + j];
+    }
+    for (size_t k = 0; k < m->numa_nodes; k++)
+        c->near[k] /= sum;
+    return sum > 0;
+}
+
 /* TO is FROM with its pages by near share SHARE. */
-static void move_pages(const struct workload *from, double share, struct workload *to)
+static void move_pages(const struct colocation *c, const struct workload *from, double share,
+                       struct workload *to)
 {
     struct workload_rate *rate = to->rate, all = workload_total(from);
 
     *to = *from;
     to->rate = rate;
-    to->near_share = share;
     for (size_t k = 0; k < from->numa_nodes; k++) {
-        rate[k].mrr_per_us = all.mrr_per_us / (double)from->numa_nodes;
-        rate[k].read_per_us = all.read_per_us / (double)from->numa_nodes;
+        double part = share * c->near[k] + (1 - share) / (double)from->numa_nodes;
+        rate[k].mrr_per_us = part * all.mrr_per_us;
+        rate[k].read_per_us = part * all.read_per_us;
     }
 }
 
@@ -79,11 +99,11 @@ void colocation_compare(struct colocation *c, const struct workload *const *prof
         double moving = 0;
         for (size_t j = 0; j < count; j++) {
             c->profile[j] = profile[j];
-            if (!moves[j])
+            moving += moves[j];
+            if (!moves[j] || !find_near(c, counts, count, j))
                 continue;
-            move_pages(profile[j], colocation_share(i), c->moved[j]);
+            move_pages(c, profile[j], colocation_share(i), c->moved[j]);
             c->profile[j] = c->moved[j];
-            moving++;
         }
         aggregated_prepare(c->aggregated, c->profile, count);
         aggregated_predict(c->aggregated, counts, c->speed);

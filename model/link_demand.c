@@ -102,17 +102,10 @@ void link_demands_prepare(struct link_demands *d, const struct workload *const *
         d->asked[j] = workload_total(profile[j]).mrr_per_us;
 }
 
-/* True when job J's data follow its cores. */
-static bool follows(const struct link_demands *d, size_t j)
-{
-    return d->profile[j]->near_share > 0 && d->asked[j] > 0;
-}
-
 /* True when what a core of job J asks depends on where the others are. */
 static bool is_local(const struct link_demands *d, size_t j)
 {
-    return (d->profile[j]->locality > 0 && d->asked[j] > 0) || /* not where it is unknown */
-           follows(d, j);
+    return d->profile[j]->locality > 0 && d->asked[j] > 0; /* not where it is unknown */
 }
 
 /* The part of job J's data on NUMA node M. */
@@ -224,20 +217,6 @@ static void fill_local(struct link_demands *d, size_t j, size_t i)
     round_up(d, row);
 }
 
-/* The near share of what a core of job J asks is where the job has cores. */
-static void fill_follower(struct link_demands *d, size_t j, size_t i)
-{
-    size_t memories = d->machine->numa_nodes, row = j * d->machine->llc_domains + i;
-    const double *near = &d->near[j * memories];
-    double share = d->profile[j]->near_share;
-
-    clear_row(d, &d->local, row);
-    add_alike(d, row, 1 - share);
-    for (size_t m = 0; m < memories; m++)
-        if (near[m] > 0)
-            add_way(d, &d->local, j, i, m, share * near[m] / data_at(d, j, m));
-}
-
 struct link_demand link_demands_of(struct link_demands *d, size_t j, size_t i)
 {
     size_t row = j * d->machine->llc_domains + i;
@@ -245,9 +224,7 @@ struct link_demand link_demands_of(struct link_demands *d, size_t j, size_t i)
 
     if (!d->alike.known[row])
         fill_alike(d, j, i);
-    if (!r->known[row] && follows(d, j))
-        fill_follower(d, j, i);
-    else if (!r->known[row])
+    if (!r->known[row])
         fill_local(d, j, i);
     return (struct link_demand){&r->read[row * d->links], &r->posted[row * d->links],
                                 r->delay[row]};

@@ -70,7 +70,7 @@ double workload_crowd(const struct workload *w, size_t cores)
 void workload_hash(const struct workload *w, uint64_t *hash)
 {
     double one[] = {w->sync_share, w->llc_per_us, w->llc_power, w->llc_cores,
-                    w->stall_factor, w->locality, w->near_share};
+                    w->stall_factor, w->locality};
 
     hash_bytes(hash, w->rate, w->numa_nodes * sizeof(*w->rate));
     hash_bytes(hash, one, sizeof(one));
@@ -83,7 +83,7 @@ enum model_status workload_check(const struct workload *w)
         !(w->llc_power >= 0 && w->llc_power <= 1) || !isfinite(w->llc_cores) ||
         (w->llc_power > 0 && !(w->llc_cores >= 1)) ||
         !(w->stall_factor > 0) || !isfinite(w->stall_factor) ||
-        w->locality < 0 || w->locality > 1 || !(w->near_share >= 0 && w->near_share <= 1))
+        w->locality < 0 || w->locality > 1)
         return MODEL_EINVAL;
     for (size_t j = 0; j < w->numa_nodes; j++)
         if (!(w->rate[j].read_per_us >= 0) || !isfinite(w->rate[j].mrr_per_us) ||

@@ -56,9 +56,6 @@ struct workload {
                             how many times its service a read takes where nobody else asks */
     double locality;   /* share of the requests that go to a thread's own data,
                           0..1 (model/locality.h); NAN: unknown, taken for 0 */
-    double near_share; /* 0..1: this share of the requests follows the job's cores
-                          (model/colocation.h), and the rates are those of the rest, to all NUMA
-                          nodes alike; 0: data stays where the rates say */
 };
 
 /* All rates 0 (compute-bound), stalls as in the papers, locality unknown.  NULL when out of
