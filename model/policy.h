@@ -215,6 +215,7 @@ struct policy {
     bool profiles; /* decides better once regions have been measured, */
     bool turns;    /* and once it is known what each does on the whole pool, */
     bool caches;   /* and how many of its cores should share a cache */
+    bool pages;    /* interleaved pages should follow cores (model/colocation.h) */
     bool periodic; /* decides anew in each epoch, not only when the situation
                       has changed */
 

@@ -475,6 +475,7 @@ const struct policy policy_corun = {
     .profiles = true,
     .turns = true,
     .caches = true,
+    .pages = true,
     .init = corun_new,
     .free = corun_free,
     .decide = decide,
