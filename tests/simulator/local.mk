@@ -9,6 +9,7 @@ simulator_scripts = \
 	%D%/test_loans.py \
 	%D%/test_mixes.py \
 	%D%/test_order.py \
+	%D%/test_pages_follow.py \
 	%D%/test_recordings.py \
 	%D%/test_reproduce.py \
 	%D%/test_samples.py \
