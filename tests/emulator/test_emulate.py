@@ -26,15 +26,19 @@ export COSCHED_SOCKET=/run/coschedd.sock COSCHED_TEST=near
 ./coschedd --foreground --no-slurm --auth peer --socket $COSCHED_SOCKET --state /run/state \
     --machine /etc/emulated-machine.json --counters progress 2>/run/log &
 until ./coschedctl ping >/dev/null 2>&1; do sleep 0.02; done
-./coschedctl run --libgomp libgomp-coop/lib-coop --cpus 2-3 -- "$1" follow || cat /run/log
+for how in follow bound; do
+    ./coschedctl run --libgomp libgomp-coop/lib-coop --cpus 2-3 -- "$1" $how || cat /run/log
+done
 exit 7
 """
 
 
 def check_pages(lines):
     """What a thread touches before its first region lies on both nodes, and later on its own.
-    Interleaved pages follow the CPUs, here those of the second node."""
-    *lines, dealt, followed = lines
+    Interleaved pages follow the CPUs, here those of the second node; not once the program has
+    another policy."""
+    *lines, dealt, followed, bound, stayed = lines
+    assert bound[1:] == stayed[1:] == ["3000", "0", "0", "0"], (bound, stayed)
     assert dealt == ["dealt", "1500", "1500", "0", "0"], dealt
     assert followed[0] == "followed" and int(followed[2]) >= 2850, followed
     assert [line[0] for line in lines] == ["before", "in", "after"] * 4, lines

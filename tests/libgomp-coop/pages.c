@@ -6,6 +6,8 @@
 /* Usage: pages.  Prints a line for each: the word, then how many of PAGES pages are on each NUMA
  * node.  On machines of more than LISTED nodes those beyond count as the last.
  *
+ *        pages bound.  The same, but they are bound to the first node by then.
+ *
  *        pages follow.  The same of MANY pages that are interleaved, `dealt` once they were
  * touched, `followed` once nearly all are on one node (the kernel cannot move each), or after
  * SECONDS. */
@@ -97,19 +99,20 @@ static int show(const char *word, char *memory, size_t size, int always)
     return one;
 }
 
-static void follow(void)
+static void follow(int bound)
 {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
     char *memory = aligned_alloc(size, MANY * size);
+    unsigned long first = 1;
 
-    if (!memory)
+    if (!memory || (bound && syscall(SYS_set_mempolicy, MPOL_BIND, &first, 8 * sizeof(first)) != 0))
         abort();
     memset(memory, 1, MANY * size);
     show("dealt", memory, size, 1);
 #pragma omp parallel
     __asm__ volatile("" ::: "memory"); /* it is one that the agent is told of */
     for (int i = 0; i < 10 * SECONDS; i++) {
-        if (show("followed", memory, size, i + 1 == 10 * SECONDS))
+        if ((!bound || i > 5 * SECONDS) && show("followed", memory, size, i + 1 == 10 * SECONDS))
             break;
         usleep(100000);
     }
@@ -118,13 +121,13 @@ static void follow(void)
             abort();
 }
 
-/* Become `pages followed', under `numactl --interleave=all'. */
-static void interleave(char *self)
+/* Become `pages WORD', under `numactl --interleave=all'. */
+static void interleave(char *self, const char *word)
 {
     unsigned long nodes = ~0ul; /* those that are there count */
 
     if (syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &nodes, 8 * sizeof(nodes)) == 0)
-        execl(self, self, "followed", NULL);
+        execl(self, self, word, NULL);
     perror("pages");
     exit(1);
 }
@@ -134,9 +137,11 @@ int main(int argc, char **argv)
     pthread_t thread;
 
     if (argc == 2 && !strcmp(argv[1], "follow"))
-        interleave(argv[0]);
+        interleave(argv[0], "followed");
+    if (argc == 2 && !strcmp(argv[1], "bound"))
+        interleave(argv[0], "was bound");
     if (argc == 2) {
-        follow();
+        follow(!strcmp(argv[1], "was bound"));
         return 0;
     }
     if (pthread_create(&thread, NULL, touch_all, NULL) != 0 || pthread_join(thread, NULL) != 0)

@@ -22,6 +22,7 @@
 #define WORD_BITS (8 * sizeof (unsigned long))
 #define GROWN 1.1 /* so many times as much memory is not where the rest is */
 #define STATM "/proc/self/statm"
+#define POLICIES "/proc/self/numa_maps"
 
 /* All the monitor's, but `nodes', which is set once.  */
 static struct
@@ -38,7 +39,7 @@ static struct
   uint64_t begun_ns;		 /* of the last move */
   unsigned long resident; /* pages then */
   bool moving;
-  bool refused; /* it cannot be done: once is enough */
+  bool refused; /* it cannot be done, or is not wanted any more: once is enough */
 } near;
 
 /* ---- Whose pages.  ---- */
@@ -113,21 +114,38 @@ coop_near_follow (const struct cosched_cpuset *cpus)
     memcpy (near.cpus, near.at, sizeof near.cpus);
 }
 
+/* The beginning of FILE, "" if it cannot be read.  */
+static void
+read_beginning (const char *file, char *text, size_t size)
+{
+  int fd = open (file, O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? -1 : read (fd, text, size - 1);
+
+  if (fd >= 0)
+    close (fd);
+  text[n > 0 ? n : 0] = 0;
+}
+
 /* Resident pages of the process, 0 if that cannot be read.  */
 static unsigned long
 resident (void)
 {
   char text[128], *end;
-  int fd = open (STATM, O_RDONLY | O_CLOEXEC);
-  ssize_t n = fd < 0 ? -1 : read (fd, text, sizeof text - 1);
 
-  if (fd >= 0)
-    close (fd);
-  if (n <= 0)
-    return 0;
-  text[n] = 0;
+  read_beginning (STATM, text, sizeof text);
   strtoul (text, &end, 10);
   return strtoul (end, NULL, 10);
+}
+
+/* Has the initial thread still the policy that it began with?  The first mapping is the program's
+   code, which has none of its own.  So little is read that the kernel looks at no other.  */
+static bool
+is_still_interleaved (void)
+{
+  char text[64];
+
+  read_beginning (POLICIES, text, sizeof text);
+  return strstr (text, " interleave:") != NULL;
 }
 
 /* What has been touched since the last move lies on all nodes.  */
@@ -163,7 +181,8 @@ begin (uint64_t now)
   unsigned threads = (near.count + COSCHED_NEAR_CPUS - 1) / COSCHED_NEAR_CPUS;
 
   near.begun_ns = now;
-  near.moving = coop_pages_move (&near.nodes, near.goal, threads);
+  near.moving = is_still_interleaved ()
+		&& coop_pages_move (&near.nodes, near.goal, threads);
   near.refused = !near.moving;
 }
 

@@ -10,7 +10,8 @@
    again when the CPUs are elsewhere.  Memory that grows is interleaved as before, and follows with
    the next move.
 
-   Programs without such a policy when they start keep their pages where they are.  */
+   Programs without such a policy when they start, or with another one since, keep their pages where
+   they are.  */
 
 #ifndef COOP_NEAR_H
 #define COOP_NEAR_H 1
