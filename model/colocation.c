@@ -18,6 +18,7 @@ struct colocation {
     const struct workload **profile; /* [jobs] */
     double *near;  /* [numa_nodes] */
     double *speed; /* [jobs] */
+    double *even;  /* [jobs] the same with share 0 */
 };
 
 struct colocation *colocation_new(const struct machine *machine, size_t jobs)
@@ -31,7 +32,7 @@ struct colocation *colocation_new(const struct machine *machine, size_t jobs)
     c->aggregated = aggregated_new(machine, jobs);
     c->moved = calloc(jobs, sizeof(*c->moved));
     c->profile = calloc(jobs, sizeof(*c->profile));
-    c->near = calloc(machine->numa_nodes + jobs, sizeof(*c->near));
+    c->near = calloc(machine->numa_nodes + 2 * jobs, sizeof(*c->near));
     bool done = c->aggregated && c->moved && c->profile && c->near;
     for (size_t j = 0; done && j < jobs; j++)
         done = (c->moved[j] = workload_new(machine->numa_nodes)) != NULL;
@@ -40,6 +41,7 @@ struct colocation *colocation_new(const struct machine *machine, size_t jobs)
         return NULL;
     }
     c->speed = c->near + machine->numa_nodes;
+    c->even = c->speed + jobs;
     return c;
 }
 
@@ -92,23 +94,40 @@ static void move_pages(const struct colocation *c, const struct workload *from, 
     }
 }
 
+/* The pages of all that MOVE by near share SHARE, and the speeds that come of it. */
+static void predict(struct colocation *c, const struct workload *const *profile,
+                    const bool *moves, size_t count, const size_t *counts, double share)
+{
+    for (size_t j = 0; j < count; j++) {
+        c->profile[j] = profile[j];
+        if (!moves[j] || !find_near(c, counts, count, j))
+            continue;
+        move_pages(c, profile[j], share, c->moved[j]);
+        c->profile[j] = c->moved[j];
+    }
+    aggregated_prepare(c->aggregated, c->profile, count);
+    aggregated_predict(c->aggregated, counts, c->speed);
+}
+
 void colocation_compare(struct colocation *c, const struct workload *const *profile,
                         const bool *moves, size_t count, const size_t *counts, double *value)
 {
+    double moving = 0;
+
+    for (size_t j = 0; j < count; j++)
+        moving += moves[j];
     for (size_t i = 0; i < COLOCATION_SHARES; i++) {
-        double moving = 0;
-        for (size_t j = 0; j < count; j++) {
-            c->profile[j] = profile[j];
-            moving += moves[j];
-            if (!moves[j] || !find_near(c, counts, count, j))
-                continue;
-            move_pages(c, profile[j], colocation_share(i), c->moved[j]);
-            c->profile[j] = c->moved[j];
-        }
-        aggregated_prepare(c->aggregated, c->profile, count);
-        aggregated_predict(c->aggregated, counts, c->speed);
+        double worst = 0;
+        predict(c, profile, moves, count, counts, colocation_share(i));
+        if (i == 0)
+            memcpy(c->even, c->speed, count * sizeof(*c->even));
         value[i] = 0;
-        for (size_t j = 0; j < count; j++)
-            value[i] += c->speed[j] > 0 ? log(c->speed[j]) / moving : 0;
+        for (size_t j = 0; j < count; j++) {
+            double gain = c->even[j] > 0 ? log(c->speed[j] / c->even[j]) : 0;
+            worst = fmin(worst, gain);
+            value[i] += gain / moving;
+        }
+        if (worst < -COLOCATION_LOSS)
+            value[i] = worst;
     }
 }

@@ -31,6 +31,7 @@
 #include "model/workload.h"
 
 #define COLOCATION_SHARES 5 /* 0, 1/4, .. 1 */
+#define COLOCATION_LOSS 0.05 /* nobody's gain is worth more of another's speed */
 
 struct colocation;
 
@@ -44,10 +45,11 @@ void colocation_free(struct colocation *colocation);
 /* Near share number I. */
 double colocation_share(size_t i);
 
-/* The logarithms of the speeds of COUNT jobs of PROFILE (never NULL), all together for each job
- * whose pages MOVE (at least one), into VALUE[COLOCATION_SHARES]: with each near share of these,
- * pages of the others where PROFILE says.  COUNTS are as of aggregated_predict().  So a difference
- * is what all gain for each that has its pages moved. */
+/* The logarithms of the speeds of COUNT jobs of PROFILE (never NULL) relative to share 0, all
+ * together for each job whose pages MOVE (at least one), into VALUE[COLOCATION_SHARES]: with each
+ * near share of these, pages of the others where PROFILE says.  COUNTS are as of
+ * aggregated_predict().  So it is what all gain for each that has its pages moved; but where one
+ * loses more than COLOCATION_LOSS, whether its own pages move or not, what that one loses. */
 void colocation_compare(struct colocation *colocation, const struct workload *const *profile,
                         const bool *moves, size_t count, const size_t *counts, double *value);
 

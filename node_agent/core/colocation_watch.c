@@ -79,7 +79,7 @@ static void average(struct colocation_watch *w, const double *value, double us)
 {
     w->us = fmin(w->us + us, COLOCATION_WATCH_US);
     for (size_t i = 0; i < COLOCATION_SHARES; i++)
-        w->value[i] += us / w->us * (value[i] - value[0] - w->value[i]);
+        w->value[i] += us / w->us * (value[i] - w->value[i]);
 }
 
 static void choose(struct colocation_watch *w)

@@ -107,6 +107,24 @@ static void test_stays(void **state)
     end(&w);
 }
 
+/* What one gains does not pay for what another loses, whose data are on the node that the first
+ * one's pages would come to. */
+static void test_loss(void **state)
+{
+    struct world w;
+
+    (void)state;
+    begin(&w, FAST_US, 0.2, 0.4);
+    w.moves[1] = false;
+    w.profile[1]->rate[0].mrr_per_us *= 2;
+    w.profile[1]->rate[0].read_per_us *= 2;
+    w.profile[1]->rate[1].mrr_per_us = w.profile[1]->rate[1].read_per_us = 0;
+    compare(&w);
+    assert_near(w.value[0], 0, 1e-12);
+    assert_true(w.value[COLOCATION_SHARES - 1] < -COLOCATION_LOSS);
+    end(&w);
+}
+
 /* On four nodes that are all connected a job that has two sends half of what is near over the one
  * link between these, which alone passes less than all links do. */
 static void test_one_link(void **state)
@@ -152,6 +170,7 @@ UNIT(test_colocation)
         cmocka_unit_test(test_slow_links),
         cmocka_unit_test(test_fast_links),
         cmocka_unit_test(test_stays),
+        cmocka_unit_test(test_loss),
         cmocka_unit_test(test_one_link),
         cmocka_unit_test(test_nobody),
     };
