@@ -15,6 +15,8 @@
  * Arrays are by NUMA node and have NODES entries; parts are of 1.
  */
 
+#include <stdint.h>
+
 #define COSCHED_NEAR_MEAN_S 1.0
 #define COSCHED_NEAR_OFF 0.1
 #define COSCHED_NEAR_CPUS 8
@@ -30,11 +32,15 @@ static inline void cosched_near_average(double *mean, const double *cpus, unsign
         mean[k] += weight * (cpus[k] - mean[k]);
 }
 
-/* The parts of the pages that node K should have by near share SHARE, where EVEN of it are to lie
- * on each node alike: 1 by their number. */
-static inline double cosched_near_part(const double *mean, unsigned k, double share, double even)
+/* The parts of the pages that each node should have into GOAL, where the allotment SAID near_share,
+ * which is not 0. */
+static inline void cosched_near_goal(const double *mean, unsigned nodes, uint32_t said,
+                                     double *goal)
 {
-    return share * mean[k] + (1 - share) * even;
+    double share = (said - 1) / (double)COSCHED_NEAR_WHOLE;
+
+    for (unsigned k = 0; k < nodes; k++)
+        goal[k] = share * mean[k] + (1 - share) / nodes;
 }
 
 /* The part of the pages that is elsewhere if they lie as AT says instead of as GOAL does. */

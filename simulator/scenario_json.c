@@ -228,7 +228,7 @@ static int use_program(struct library *library, const char *program,
         const json_t *value = json_array_get(library->programs, i);
         const char *name, *unused;
         bool malleable = true, sleeps = false;
-        double memory_gib = MEMORY_GIB;
+        double memory_gib = job->memory_gib;
         const struct json_member members[] = {
             JSON_MUST("name", JSON_TEXT, &name),
             JSON_MAY("source", JSON_TEXT, &unused),
@@ -321,7 +321,7 @@ static int read_job(struct json_reader *reader, const json_t *value,
     const char *name = NULL, *program = NULL;
     bool own = json_object_get(value, "phases") != NULL;
     bool malleable = true, sleeps = false;
-    double scale = 1, memory_gib = MEMORY_GIB;
+    double scale = 1, memory_gib = 0;
     const struct json_member members[] = {
         {"name", JSON_TEXT, !own, &name, 0, 0},
         {"program", JSON_TEXT, own, &program, 0, 0},
@@ -340,7 +340,8 @@ static int read_job(struct json_reader *reader, const json_t *value,
 
     (void)index;
     *job = (struct scenario_job){.malleable = true, .min_cores = 1,
-                                 .weight = 1, .numa_node = SCENARIO_NO_NODE};
+                                 .weight = 1, .numa_node = SCENARIO_NO_NODE,
+                                 .memory_gib = MEMORY_GIB};
     if (json_reader_members(reader, value, members) < 0)
         return -1;
     if (own && program)
@@ -359,7 +360,7 @@ static int read_job(struct json_reader *reader, const json_t *value,
         job->malleable = malleable;
     if (json_object_get(value, "sleeps"))
         job->sleeps = sleeps;
-    if (own || json_object_get(value, "memory_gib"))
+    if (json_object_get(value, "memory_gib"))
         job->memory_gib = memory_gib;
     for (size_t i = 0; i < job->regions; i++)
         job->region[i].work_s *= scale;

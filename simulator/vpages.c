@@ -31,13 +31,12 @@ void vpages_release(struct vpages *p)
 /* Should pages move, and to where they did not move anyway? */
 static bool find_goal(struct vpages *p, uint32_t said)
 {
-    double share = (said - 1.) / COSCHED_NEAR_WHOLE, goal[p->nodes];
     unsigned nodes = (unsigned)p->nodes;
+    double goal[nodes];
 
     if (!said)
         return p->moving;
-    for (unsigned k = 0; k < nodes; k++)
-        goal[k] = cosched_near_part(p->mean, k, share, 1. / nodes);
+    cosched_near_goal(p->mean, nodes, said, goal);
     if (cosched_near_off(p->moving ? p->goal : p->at, goal, nodes) <= COSCHED_NEAR_OFF)
         return p->moving;
     memcpy(p->goal, goal, sizeof(goal));

@@ -11,7 +11,6 @@
 #include "model/colocation.h"
 #include "model/policy.h"
 #include "node_agent/core/observer.h"
-#include "node_agent/core/region.h"
 #include "protocol/near_share.h"
 
 struct colocation_watch {
@@ -60,10 +59,8 @@ static bool look(struct colocation_watch *w, const struct observer_reading *read
     bool any = false;
 
     for (size_t j = 0; j < count; j++) {
-        const struct region *region = readings[j].region;
-        if (!shares[j].loop || (readings[j].dop > 1 && (!region || !region->profile)))
+        if (!(profile[j] = observer_profile(&readings[j], &shares[j], w->compute)))
             return false;
-        profile[j] = readings[j].dop > 1 ? region->profile : w->compute;
         moves[j] = readings[j].job->interleaved &&
                    readings[j].job->options.interleave != OPTION_INTERLEAVE_OFF;
         any |= moves[j];

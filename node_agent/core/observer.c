@@ -437,6 +437,17 @@ static void learn_one(const struct counters *counters, const struct sample *samp
     advance_region(counters, look, profile_ns);
 }
 
+const struct workload *observer_profile(const struct observer_reading *reading,
+                                        const struct attribute_job *share,
+                                        const struct workload *compute)
+{
+    if (!share->loop)
+        return NULL;
+    if (reading->dop < 2)
+        return compute;
+    return reading->region ? reading->region->profile : NULL;
+}
+
 void observer_learn(const struct counters *counters, struct stall_watch *stalls,
                     struct colocation_watch *colocation,
                     const struct sample *sample,

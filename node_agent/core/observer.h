@@ -28,6 +28,12 @@ struct observer_reading {
     double idle_ns; /* CPU time that its workers spun for without work */
 };
 
+/* What READING's job ran, of which SHARE was counted: on one core it is COMPUTE, the profile of who
+ * computes.  NULL: that is not known. */
+const struct workload *observer_profile(const struct observer_reading *reading,
+                                        const struct attribute_job *share,
+                                        const struct workload *compute);
+
 /* Counters, topology and recorder must outlive the observer. */
 struct observer *observer_new(struct counters *counters,
                               const struct topology *topology,

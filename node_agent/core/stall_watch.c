@@ -108,13 +108,10 @@ static bool look(const struct stall_watch *w, const struct observer_reading *rea
 {
     struct region *region = reading->region;
 
-    job->profile = w->compute;
+    job->profile = observer_profile(reading, share, w->compute);
     job->factor = NULL;
-    if (!share->loop || reading->dop < 2)
-        return share->loop != NULL;
-    if (!region || !region->profile)
-        return false;
-    job->profile = region->profile;
+    if (!job->profile || job->profile == w->compute)
+        return job->profile != NULL;
     job->factor = &region->stalls;
     if (!(region->stalls.us > 0)) {
         region->stalls.log = usual(w);

@@ -23,6 +23,12 @@ int coop_lock_slow(int *lock)
     return *lock;
 }
 
+int coop_create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+                       void *arg)
+{
+    return pthread_create(thread, attr, fn, arg);
+}
+
 /* What comes of BLOCKS blocks, whose page i of block b is where WHERE says, into COUNT. */
 static void move(const double *part, int (*where)(int b, int i), unsigned count[NODES],
                  unsigned *moved)

@@ -31,15 +31,20 @@ static void test_parts(void **state)
     const double mean[NODES] = {0.75, 0.25, 0, 0};
 
     (void)state;
-    for (int i = 0; i <= 4; i++) {
-        double share = i / 4., sum = 0;
+    double goal[NODES];
+
+    for (uint32_t i = 0; i <= 4; i++) {
+        double sum = 0;
+        cosched_near_goal(mean, NODES, 1 + i * COSCHED_NEAR_WHOLE / 4, goal);
         for (unsigned k = 0; k < NODES; k++)
-            sum += cosched_near_part(mean, k, share, 1. / NODES);
+            sum += goal[k];
         assert_true(fabs(sum - 1) < 1e-12);
+        if (i == 0)
+            assert_true(fabs(goal[0] - 0.25) < 1e-12);
+        if (i == 2)
+            assert_true(fabs(goal[3] - 0.125) < 1e-12);
     }
-    assert_true(fabs(cosched_near_part(mean, 0, 1, 0.25) - 0.75) < 1e-12);
-    assert_true(fabs(cosched_near_part(mean, 0, 0, 0.25) - 0.25) < 1e-12);
-    assert_true(fabs(cosched_near_part(mean, 3, 0.5, 0.25) - 0.125) < 1e-12);
+    assert_true(fabs(goal[0] - 0.75) < 1e-12);
 }
 
 static void test_off(void **state)

@@ -4,10 +4,13 @@
 
 #include "coop.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 __thread struct coop_tls coop_tls __attribute__ ((aligned (COOP_LINE)));
 struct coop_worker coop_workers[COOP_MAX_WORKERS];
@@ -58,4 +61,30 @@ coop_lock_slow (int *lock)
     while (coop_peek (lock) == COOP_LOCK_HELD)
       coop_lock_pause (&spins);
   return was;
+}
+
+bool
+coop_read_text (const char *path, char *text, size_t size)
+{
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+
+  text[0] = '\0';
+  if (fd < 0)
+    return false;
+  ssize_t n = read (fd, text, size - 1);
+  close (fd);
+  text[n < 0 ? 0 : n] = '\0';
+  return true;
+}
+
+int
+coop_create_masked (pthread_t *thread, const pthread_attr_t *attr, void *(*fn) (void *), void *arg)
+{
+  sigset_t all, old;
+
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &old);
+  int err = pthread_create (thread, attr, fn, arg);
+  pthread_sigmask (SIG_SETMASK, &old, NULL);
+  return err;
 }

@@ -26,6 +26,7 @@
 #define _GNU_SOURCE 1
 #endif
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -246,6 +247,14 @@ extern uint64_t coop_now_ns (void); /* CLOCK_MONOTONIC */
 /* The kernel's futex, on words of this process only.  */
 extern void coop_futex_sleep (int *word, int value);
 extern void coop_futex_wake (int *word, int count);
+
+/* What the file at PATH begins with, into TEXT[SIZE]; false, and "", if it cannot be opened.  */
+extern bool coop_read_text (const char *path, char *text, size_t size);
+
+/* As pthread_create, with all signals blocked in the new thread: what is sent to the process is for
+   the program's own.  */
+extern int coop_create_masked (pthread_t *thread, const pthread_attr_t *attr,
+			       void *(*fn) (void *), void *arg);
 
 /* Spin lock for sections of a few instructions; yields the CPU when its holder
    must have lost it.  */

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -137,20 +136,6 @@ scheduler_main (void *arg)
   return NULL;
 }
 
-/* Creates a pthread with all signals blocked: what is sent to the process must
-   not wake a donor while its storage is in use.  */
-static int
-create_masked (pthread_t *thread, const pthread_attr_t *attr,
-	       void *(*fn) (void *), void *arg)
-{
-  sigset_t all, old;
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &old);
-  int err = pthread_create (thread, attr, fn, arg);
-  pthread_sigmask (SIG_SETMASK, &old, NULL);
-  return err;
-}
-
 /* Donors whose tasks have ended, for tasks with stacks of the same size.  */
 static struct coop_ult *pool;
 static int pool_lock;
@@ -208,7 +193,7 @@ coop_donor_create (struct coop_ult *u)
   if (u->stack_size)
     pthread_attr_setstacksize (&attr, u->stack_size + 2 * GAP);
   pthread_attr_setguardsize (&attr, COOP_STACK_GUARD);
-  err = create_masked (&u->pthread, &attr, donor_main, u);
+  err = coop_create_masked (&u->pthread, &attr, donor_main, u);
   pthread_attr_destroy (&attr);
   while (!err && !coop_load (&u->ready))
     coop_futex_sleep (&u->ready, 0);
@@ -220,7 +205,7 @@ coop_donor_create_scheduler (struct coop_worker *w, void (*entry) (void))
 {
   pthread_t thread;
   scheduler = (struct scheduler_start){ w, entry, 0 };
-  int err = create_masked (&thread, NULL, scheduler_main, &scheduler);
+  int err = coop_create_masked (&thread, NULL, scheduler_main, &scheduler);
   if (err)
     return err;
   pthread_detach (thread);

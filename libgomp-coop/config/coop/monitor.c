@@ -5,7 +5,6 @@
 #include "monitor.h"
 
 #include <linux/futex.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -272,13 +271,9 @@ monitor_main (void *arg)
 int
 coop_monitor_start (void)
 {
-  sigset_t all, old;
   pthread_t thread;
+  int err = coop_create_masked (&thread, NULL, monitor_main, NULL);
 
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &old);
-  int err = pthread_create (&thread, NULL, monitor_main, NULL);
-  pthread_sigmask (SIG_SETMASK, &old, NULL);
   if (err)
     return err;
   pthread_detach (thread);

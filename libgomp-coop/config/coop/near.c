@@ -5,7 +5,6 @@
 #include "coop.h"
 #include "near.h"
 
-#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +23,10 @@
 #define STATM "/proc/self/statm"
 #define POLICIES "/proc/self/numa_maps"
 
-/* All the monitor's, but `nodes', which is set once.  */
+/* All the monitor's, but for what is set once, as the program is loaded.  */
 static struct
 {
   struct coop_nodes nodes; /* of the policy; fewer than two: there is none */
-  bool known;		   /* node_of[] is filled in */
   uint16_t node_of[COSCHED_MAX_CPUS];
   double cpus[COOP_PAGES_NODES]; /* parts of the CPUs, */
   double mean[COOP_PAGES_NODES]; /* the same in the mean of the last second */
@@ -67,7 +65,7 @@ find_nodes (struct coop_nodes *nodes)
 void
 coop_near_begin (void)
 {
-  if (!find_nodes (&near.nodes))
+  if (!find_nodes (&near.nodes) || !coop_domain_read_nodes (COOP_DOMAIN_NODES, near.node_of))
     near.nodes.count = 0;
   for (unsigned k = 0; k < near.nodes.count; k++)
     near.at[k] = near.mean[k] = 1. / near.nodes.count;
@@ -96,9 +94,6 @@ coop_near_follow (const struct cosched_cpuset *cpus)
 
   if (!coop_near_is_possible ())
     return;
-  if (!near.known && !coop_domain_read_nodes (COOP_DOMAIN_NODES, near.node_of))
-    n->count = 0;
-  near.known = true;
   unsigned here[COOP_PAGES_NODES] = { 0 }, all = 0;
   for (int cpu = 0; cpu < COSCHED_MAX_CPUS; cpu++)
     for (unsigned k = 0; k < n->count && cpuset_has (cpus, cpu); k++)
@@ -114,25 +109,13 @@ coop_near_follow (const struct cosched_cpuset *cpus)
     memcpy (near.cpus, near.at, sizeof near.cpus);
 }
 
-/* The beginning of FILE, "" if it cannot be read.  */
-static void
-read_beginning (const char *file, char *text, size_t size)
-{
-  int fd = open (file, O_RDONLY | O_CLOEXEC);
-  ssize_t n = fd < 0 ? -1 : read (fd, text, size - 1);
-
-  if (fd >= 0)
-    close (fd);
-  text[n > 0 ? n : 0] = 0;
-}
-
 /* Resident pages of the process, 0 if that cannot be read.  */
 static unsigned long
 resident (void)
 {
   char text[128], *end;
 
-  read_beginning (STATM, text, sizeof text);
+  coop_read_text (STATM, text, sizeof text);
   strtoul (text, &end, 10);
   return strtoul (end, NULL, 10);
 }
@@ -144,7 +127,7 @@ is_still_interleaved (void)
 {
   char text[64];
 
-  read_beginning (POLICIES, text, sizeof text);
+  coop_read_text (POLICIES, text, sizeof text);
   return strstr (text, " interleave:") != NULL;
 }
 
@@ -186,16 +169,15 @@ begin (uint64_t now)
   near.refused = !near.moving;
 }
 
-/* Where pages should be by near share SHARE into near.goal; false: they are there or on their way,
-   nearly.  On their way elsewhere they are stopped first.  */
+/* Where pages should be, as the allotment SAID, into near.goal; false: they are there or on their
+   way, nearly.  On their way elsewhere they are stopped first.  */
 static bool
-find_goal (double share)
+find_goal (uint32_t said)
 {
   const unsigned n = near.nodes.count;
   double goal[COOP_PAGES_NODES];
 
-  for (unsigned k = 0; k < n; k++)
-    goal[k] = cosched_near_part (near.mean, k, share, 1. / n);
+  cosched_near_goal (near.mean, n, said, goal);
   if (cosched_near_off (near.moving ? near.goal : near.at, goal, n) <= COSCHED_NEAR_OFF)
     return false;
   if (near.moving)
@@ -223,6 +205,6 @@ coop_near_tick (uint32_t said, uint64_t now)
     return;
   if (!near.moving)
     add_growth ();
-  if (find_goal ((said - 1) / (double) COSCHED_NEAR_WHOLE))
+  if (find_goal (said))
     begin (now);
 }

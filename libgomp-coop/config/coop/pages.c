@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -247,14 +246,10 @@ mover_main (void *arg)
 static bool
 start_mover (void)
 {
-  sigset_t all, old;
   pthread_t thread;
 
   __atomic_add_fetch (&pass.running, 1, __ATOMIC_RELAXED);
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &old);
-  int err = pthread_create (&thread, NULL, mover_main, NULL);
-  pthread_sigmask (SIG_SETMASK, &old, NULL);
+  int err = coop_create_masked (&thread, NULL, mover_main, NULL);
   if (err)
     __atomic_sub_fetch (&pass.running, 1, __ATOMIC_RELAXED);
   else

@@ -5,12 +5,10 @@
 #include "coop.h"
 #include "threadstat.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 static uint64_t
 read_clock (clockid_t clock)
@@ -34,25 +32,12 @@ coop_threadstat_process_used (pid_t pid)
   return pid == 0 ? 0 : read_clock (~(clockid_t) pid * 8 + 2);
 }
 
-/* What file PATH begins with, into TEXT[SIZE].  */
-static bool
-read_text (const char *path, char *text, size_t size)
-{
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return false;
-  ssize_t n = read (fd, text, size - 1);
-  close (fd);
-  text[n < 0 ? 0 : n] = '\0';
-  return true;
-}
-
 bool
 coop_threadstat_process_runs (pid_t pid)
 {
   char path[32], text[256];
   snprintf (path, sizeof path, "/proc/%ld/stat", (long) pid);
-  if (!read_text (path, text, sizeof text))
+  if (!coop_read_text (path, text, sizeof text))
     return false;
   const char *s = strrchr (text, ')'); /* the end of its name */
   return s && strncmp (s, ") R", 3) == 0;
@@ -64,7 +49,7 @@ coop_threadstat_state (pid_t tid, unsigned long *slept)
   static const char state[] = "\nState:\t", count[] = "\nvoluntary_ctxt_switches:\t";
   char path[48], text[4096];
   snprintf (path, sizeof path, "/proc/self/task/%ld/status", (long) tid);
-  if (!read_text (path, text, sizeof text))
+  if (!coop_read_text (path, text, sizeof text))
     return '\0';
   const char *s = strstr (text, state), *c = strstr (text, count);
   if (!s || !c)
@@ -78,7 +63,7 @@ bool
 coop_threadstat_traced (void)
 {
   char text[1024];
-  if (!read_text ("/proc/self/status", text, sizeof text))
+  if (!coop_read_text ("/proc/self/status", text, sizeof text))
     return true;
   const char *s = strstr (text, "TracerPid:\t");
   return !s || s[11] != '0';
