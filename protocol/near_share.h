@@ -32,12 +32,18 @@ static inline void cosched_near_average(double *mean, const double *cpus, unsign
         mean[k] += weight * (cpus[k] - mean[k]);
 }
 
+/* The near share that an allotment SAID, which is not 0. */
+static inline double cosched_near_share(uint32_t said)
+{
+    return (said - 1) / (double)COSCHED_NEAR_WHOLE;
+}
+
 /* The parts of the pages that each node should have into GOAL, where the allotment SAID near_share,
  * which is not 0. */
 static inline void cosched_near_goal(const double *mean, unsigned nodes, uint32_t said,
                                      double *goal)
 {
-    double share = (said - 1) / (double)COSCHED_NEAR_WHOLE;
+    double share = cosched_near_share(said);
 
     for (unsigned k = 0; k < nodes; k++)
         goal[k] = share * mean[k] + (1 - share) / nodes;

@@ -31,6 +31,7 @@ struct observer {
     struct mapper *mapper;
     struct stall_watch *stalls;
     struct colocation_watch *colocation;
+    bool pages; /* that are interleaved follow their cores */
     const struct concurrency_model *model; /* NULL: there is none */
     uint64_t last_ns;
     uint64_t assigned; /* hash of what the counters were told */
@@ -58,6 +59,11 @@ struct observer *observer_new(struct counters *counters,
     o->topology = topology;
     o->recorder = recorder;
     return o;
+}
+
+void observer_move_pages(struct observer *o, bool pages)
+{
+    o->pages = pages;
 }
 
 void observer_use(struct observer *o, struct counters *counters)
@@ -273,6 +279,8 @@ static void observe_job(const struct observer *o, struct job *job,
     struct record_totals totals = job->ended;
 
     job->interleaved = false;
+    if (!o->pages)
+        job->near_share = 0;
     for (struct process *p = job->processes; p; p = p->next) {
         struct errtext err;
         if (process_observe(p, now_ns, &err) < 0)
@@ -496,8 +504,8 @@ static void measure(struct observer *o, struct job_table *jobs,
         return;
     add_signatures(o, sample, count);
     journal_sample(o->recorder, sample, o->look, count, options);
-    observer_learn(o->counters, o->stalls, o->colocation, sample, o->look, o->share, count,
-                   options->profile_ns);
+    observer_learn(o->counters, o->stalls, o->pages ? o->colocation : NULL, sample, o->look,
+                   o->share, count, options->profile_ns);
 }
 
 /* ---- who has which CPUs ------------------------------------------------- */

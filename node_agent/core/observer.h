@@ -39,6 +39,9 @@ struct observer *observer_new(struct counters *counters,
                               const struct topology *topology,
                               struct recorder *recorder);
 
+/* Whether interleaved pages follow their cores from now on (colocation_watch.h); not at first. */
+void observer_move_pages(struct observer *observer, bool pages);
+
 /* Count with COUNTERS from now on; all regions must have been cleared. */
 void observer_use(struct observer *observer, struct counters *counters);
 

@@ -365,6 +365,7 @@ static void decide(struct scheduler *s, const char *why)
         arm_turns(s, plan.turns, now_ns);
         bool taken_over = plan.policy != s->policy;
         s->policy = plan.policy;
+        observer_move_pages(s->p.observer, s->policy->pages);
         s->periodic = plan.periodic;
         s->mapping = plan.mapping;
         /* A new reason for the same shares is worth knowing, too, unless
@@ -525,11 +526,10 @@ void scheduler_epoch(struct scheduler *s)
 {
     uint64_t now_ns = host_now_ns(s->p.host);
     enum observer_glance found = observer_glance(s->p.jobs, now_ns);
-    bool pages = s->policy && s->policy->pages;
 
     for (struct job *j = s->p.jobs->first; j; j = j->next)
         for (struct process *p = j->processes; p; p = p->next) {
-            allotment_write_near_share(p->allotment, pages ? j->near_share : 0);
+            allotment_write_near_share(p->allotment, j->near_share);
             allotment_beat(p->allotment, now_ns);
         }
     observer_update(s->p.observer, s->p.jobs, s->p.options, now_ns);

@@ -59,16 +59,19 @@ static const char *local_time(double when, char *out, size_t size)
 
 static void print_job(FILE *out, const json_t *job)
 {
-    char region[256], user[10], name[14];
+    char region[256], user[10], name[14], near[40] = "";
+    const json_t *share = json_object_get(job, "near");
 
     describe_region(json_object_get(job, "region"), region, sizeof(region));
+    if (json_is_number(share))
+        snprintf(near, sizeof(near), ", %.0f %% of its pages near", 100 * json_number_value(share));
     /* A job may call itself anything. */
     snprintf(name, sizeof(name), "%s", ctl_text(job, "name", "-"));
-    fprintf(out, "%8.0f  %-13s %-9s %-9s %5.0f %6.2f %8.0f  %-11s %s\n", ctl_number(job, "job"),
+    fprintf(out, "%8.0f  %-13s %-9s %-9s %5.0f %6.2f %8.0f  %-11s %s%s\n", ctl_number(job, "job"),
             errtext_clean(name), user_name(ctl_number(job, "uid"), user, sizeof(user)),
             ctl_text(job, "state", "-"), ctl_number(job, "cores"), ctl_number(job, "mean_cores"),
             ctl_number(job, "attached"),
-            *ctl_text(job, "cpus", "") ? ctl_text(job, "cpus", "") : "-", region);
+            *ctl_text(job, "cpus", "") ? ctl_text(job, "cpus", "") : "-", region, near);
 }
 
 static void print_node(FILE *out, const json_t *reply)

@@ -16,6 +16,7 @@
 #include "node_agent/counters/probe.h"
 #include "node_agent/recording/recording.h"
 #include "protocol/cpulist.h"
+#include "protocol/near_share.h"
 
 /* A process of JOB that has been in REGION, or 0. */
 static pid_t process_of(const struct job *job, const struct region *region)
@@ -183,6 +184,10 @@ static json_t *job_json(const struct agent *a, const struct peer *peer,
         "decisions", (json_int_t)job->record.decisions, "live_s", live_s);
     json_object_set_new(object, "weight", json_real(plan_weight(job)));
     json_object_set_new(object, "history", history_json(job));
+    /* Of pages that move with its cores; others are never told. */
+    json_object_set_new(object, "near", job->interleaved && job->near_share
+                                            ? json_real(cosched_near_share(job->near_share))
+                                            : json_null());
     /* Nothing of it ever followed the allotment by itself. */
     json_object_set_new(object, "held",
                         json_boolean(job->held && !job->cooperative));

@@ -119,6 +119,8 @@ def check_status(agent):
     assert fields[:2] + fields[3:] == [
         "12", "ep", "malleable", "1", "1.40", "1", "0",
         "a1b2c3d4e5f60708+1234 known, rho 0.50"], job
+    agent.replies["status"] = {**STATUS, "jobs": [{**JOB, "near": 0.75}]}
+    assert ctl(agent, "status").endswith("rho 0.50, 75 % of its pages near\n")
     # What a job calls itself does not reach the terminal as it is.
     agent.replies["status"] = {**STATUS, "omitted": 7, "jobs": [
         {**JOB, "name": "a\x1b[31m\nb", "cpus": "", "region": None}]}

@@ -68,6 +68,7 @@ def check_times(agent, known):
     assert set(jobs) == known, set(jobs)
     for job in jobs.values():
         assert 0 <= job["live_s"] < HOUR and 0 <= job["mean_cores"] <= 1 + 1e-9, job
+        assert job["near"] is None, job
     events = agent.trace()["traceEvents"]
     assert events and all(0 <= e.get("dur", 0) < HOUR * 1e6 for e in events), events
 
