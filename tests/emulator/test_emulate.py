@@ -20,6 +20,8 @@ mkdir -p "$0/deep"; head -c 3000000 /dev/zero >"$0/deep/zeros"; echo text >"$0/t
 ln -s /etc/passwd "$0/link"
 export COSCHED_MODE=ult LD_LIBRARY_PATH=libgomp-coop/lib-coop
 [ -e "$1" ] || exit 7
+# More threads than CPUs, which spin for each other.
+COSCHED_MODE=donor OMP_NUM_THREADS=4 timeout 60 taskset -c 0,1 jobs/lu --class S | sed 's/ .*//'
 COSCHED_MEMORY=interleave "$1" && "$1"
 unset COSCHED_MODE
 export COSCHED_SOCKET=/run/coschedd.sock COSCHED_TEST=near
@@ -62,7 +64,8 @@ def main():
     assert lines[3].startswith("emulated: works" if PLUGIN else "emulated: no"), out
     assert lines[4] == "[never]" and int(lines[5]) == 3, out
     if pages:
-        check_pages([line.split() for line in lines[6:]])
+        assert lines[6] == "PASS", out
+        check_pages([line.split() for line in lines[7:]])
     assert "err" in err.splitlines(), err
     assert re.search(r"^emulate: .* s of this host.* to boot\)$", err, re.M), err
     if PLUGIN:

@@ -79,7 +79,8 @@ static struct timer
   unsigned long switches; /* to which these belong: */
   uint64_t since_ns;	  /* its task is there, */
   uint64_t worked_ns;	  /* and was not found in a loop so long after */
-  uint64_t due_ns;	  /* the next look, which comes somewhat later */
+  uint64_t due_ns;	  /* the next look, which comes somewhat later, */
+  uint64_t late_ns;	  /* lately at least by so much */
   unsigned samples;
   struct sample sample[SAMPLES];
   uint64_t slice_ns; /* of each turn, 0 before the first */
@@ -93,6 +94,10 @@ unsigned long coop_preempted;
 
 /* ---- The processor.  ---- */
 
+/* The mark was seen gone in the program's own code: it goes when something is executed.  QEMU
+   without hardware's help sets it at each interrupt.  */
+static bool mark_goes;
+
 /* Has anything been executed since the last mark?  Signals may follow each other
    closely when the kernel has other things to do.  Where it is not known, loops
    that compute may be taken for ones that wait until they are found out.  */
@@ -100,11 +105,14 @@ static bool
 has_moved (const ucontext_t *context)
 {
 #ifdef COOP_MARK
-  return !(COOP_MARKS (context) & COOP_MARK);
+  if (!(COOP_MARKS (context) & COOP_MARK))
+    __atomic_store_n (&mark_goes, true, __ATOMIC_RELAXED);
+  else
+    return !coop_peek (&mark_goes);
 #else
   (void) context;
-  return true;
 #endif
+  return true;
 }
 
 static void
@@ -134,10 +142,22 @@ sample_of (const ucontext_t *context)
 
 /* ---- Timers.  ---- */
 
-/* One look in NS from now; 0: none.  May be called in the handler.  */
+/* T's signal comes at TIME.  */
+static void
+learn_late (struct timer *t, uint64_t time)
+{
+  uint64_t late = time - t->due_ns;
+
+  t->late_ns = late < t->late_ns || !t->late_ns ? late : t->late_ns + t->late_ns / 64;
+}
+
+/* One look in NS from now; 0: none.  May be called in the handler.  Where nothing says whether
+   the task has moved since, the time for signals comes on top, so that it has.  */
 static void
 set (struct timer *t, uint64_t ns)
 {
+  if (ns && !coop_peek (&mark_goes))
+    ns += 4 * t->late_ns;
   struct itimerspec when = { { 0, 0 }, { 0, (long) ns } };
   t->due_ns = coop_now_ns () + ns;
   coop_syscall (SYS_timer_settime, t->id, 0, (long) &when, 0);
@@ -346,7 +366,6 @@ serve_turn (struct timer *t, struct coop_worker *w, ucontext_t *context,
 	    bool fruitful)
 {
   struct sample now = sample_of (context);
-  bool moved = has_moved (context);
   uint64_t slice = t->slice_ns ? t->slice_ns : SLICE_NS;
 
   if (!fruitful)
@@ -360,6 +379,7 @@ serve_turn (struct timer *t, struct coop_worker *w, ucontext_t *context,
 	set (t, LOOK_MIN_NS);
       return;
     }
+  bool moved = has_moved (context);
   mark (context);
   if (t->samples >= SAMPLES)
     {
@@ -467,6 +487,8 @@ coop_preempt_serve (const siginfo_t *info, ucontext_t *context)
   if (info->si_code != SI_TIMER
       || (uintptr_t) t - (uintptr_t) timers >= sizeof timers)
     return false;
+  if (!coop_peek (&mark_goes))
+    learn_late (t, coop_now_ns ());
   struct coop_worker *w = &coop_workers[t - timers];
   bool fruitful = coop_preemptible_now (w, context) && has_reason (w);
   if (serve_turns (t, w, context, fruitful))
