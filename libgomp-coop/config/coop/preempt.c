@@ -14,6 +14,7 @@
 #include "order.h"
 #include "preemptible.h"
 #include "runq.h"
+#include "sample.h"
 #include "settings.h"
 #include "setxid.h"
 #include "spinloop.h"
@@ -52,12 +53,6 @@
 /* Loops were met not longer ago: look at all workers that have queues.  */
 #define RECENT_NS 1000000000ull
 
-struct sample
-{
-  uintptr_t pc;
-  uint64_t registers; /* a hash of the others */
-};
-
 /* The timer that interrupts a worker.  */
 static struct timer
 {
@@ -82,63 +77,15 @@ static struct timer
   uint64_t due_ns;	  /* the next look, which comes somewhat later, */
   uint64_t late_ns;	  /* lately at least by so much */
   unsigned samples;
-  struct sample sample[SAMPLES];
+  struct coop_sample sample[SAMPLES];
   uint64_t slice_ns; /* of each turn, 0 before the first */
   unsigned calm;     /* slices in which none ended */
   unsigned spun;     /* turns in a row whose tasks spun */
   bool resumed, progress; /* its task was continued there: */
-  struct sample resume_at;
+  struct coop_sample resume_at;
 } timers[COOP_MAX_CPUS];
 
 unsigned long coop_preempted;
-
-/* ---- The processor.  ---- */
-
-/* The mark was seen gone in the program's own code: it goes when something is executed.  QEMU
-   without hardware's help sets it at each interrupt.  */
-static bool mark_goes;
-
-/* Has anything been executed since the last mark?  Signals may follow each other
-   closely when the kernel has other things to do.  Where it is not known, loops
-   that compute may be taken for ones that wait until they are found out.  */
-static bool
-has_moved (const ucontext_t *context)
-{
-#ifdef COOP_MARK
-  if (!(COOP_MARKS (context) & COOP_MARK))
-    __atomic_store_n (&mark_goes, true, __ATOMIC_RELAXED);
-  else
-    return !coop_peek (&mark_goes);
-#else
-  (void) context;
-#endif
-  return true;
-}
-
-static void
-mark (ucontext_t *context)
-{
-#ifdef COOP_MARK
-  COOP_MARKS (context) |= COOP_MARK;
-#else
-  (void) context;
-#endif
-}
-
-static uint64_t
-hash_registers (const ucontext_t *context)
-{
-  uint64_t h = COOP_SP (context);
-  for (int i = 0; i < COOP_REGISTERS; i++)
-    h = (h ^ COOP_REGISTER (context, i)) * 0x9e3779b97f4a7c15ull + (h >> 29);
-  return h;
-}
-
-static struct sample
-sample_of (const ucontext_t *context)
-{
-  return (struct sample){ COOP_PC (context), hash_registers (context) };
-}
 
 /* ---- Timers.  ---- */
 
@@ -156,7 +103,7 @@ learn_late (struct timer *t, uint64_t time)
 static void
 set (struct timer *t, uint64_t ns)
 {
-  if (ns && !coop_peek (&mark_goes))
+  if (ns && !coop_sample_marks ())
     ns += 4 * t->late_ns;
   struct itimerspec when = { { 0, 0 }, { 0, (long) ns } };
   t->due_ns = coop_now_ns () + ns;
@@ -198,7 +145,7 @@ stop (struct timer *t)
    if it waits for the next thing already.  Does it wait, as far as one can
    tell now?  */
 static bool
-is_waiting (struct timer *t, struct coop_spinloop *l, struct sample now)
+is_waiting (struct timer *t, struct coop_spinloop *l, struct coop_sample now)
 {
   int credit = coop_peek (&l->credit);
   bool same = now.registers == t->resume_at.registers;
@@ -216,13 +163,12 @@ is_waiting (struct timer *t, struct coop_spinloop *l, struct sample now)
 
 /* Does the task that is at NOW spin, as far as the last looks tell?  */
 static bool
-is_spinning (struct timer *t, struct sample now)
+is_spinning (struct timer *t, struct coop_sample now)
 {
   unsigned alike = 1, n = t->samples < SAMPLES ? t->samples : SAMPLES;
 
   for (unsigned i = 0; i < n; i++)
-    alike += t->sample[i].pc == now.pc
-	     && t->sample[i].registers == now.registers;
+    alike += coop_sample_alike (t->sample[i], now);
   t->sample[t->samples++ % SAMPLES] = now;
   if (alike < ALIKE)
     return false;
@@ -278,7 +224,7 @@ learn_stint (struct timer *t, struct coop_ult *u, uint64_t time)
 /* U goes on, after it was at BEFORE.  Not inlined: the worker is perhaps
    another one than in the caller.  */
 static __attribute__ ((noinline)) void
-resume (struct coop_ult *u, struct sample before)
+resume (struct coop_ult *u, struct coop_sample before)
 {
   struct coop_worker *w = coop_tls_worker ();
   struct timer *t = &timers[w->index];
@@ -298,7 +244,7 @@ resume (struct coop_ult *u, struct sample before)
 /* Lets others go on before the task of W, which spins at LOOP or, if that is NULL, has
    had its turn.  */
 static void
-preempt (struct coop_worker *w, ucontext_t *context, const struct sample *loop)
+preempt (struct coop_worker *w, ucontext_t *context, const struct coop_sample *loop)
 {
   int *where = &errno, old = *where; /* of the task, wherever it runs */
   struct coop_ult *u = coop_tls_ult ();
@@ -349,7 +295,7 @@ end_turns (struct timer *t)
 
 /* The task of W spins at NOW, in CONTEXT: it goes on when others have.  */
 static void
-end_spinning (struct timer *t, struct coop_worker *w, ucontext_t *context, struct sample now)
+end_spinning (struct timer *t, struct coop_worker *w, ucontext_t *context, struct coop_sample now)
 {
   t->looks = 0;
   /* For whoever is next, unless it knows better.  */
@@ -365,7 +311,7 @@ static void
 serve_turn (struct timer *t, struct coop_worker *w, ucontext_t *context,
 	    bool fruitful)
 {
-  struct sample now = sample_of (context);
+  struct coop_sample now = coop_sample_of (context);
   uint64_t slice = t->slice_ns ? t->slice_ns : SLICE_NS;
 
   if (!fruitful)
@@ -379,8 +325,8 @@ serve_turn (struct timer *t, struct coop_worker *w, ucontext_t *context,
 	set (t, LOOK_MIN_NS);
       return;
     }
-  bool moved = has_moved (context);
-  mark (context);
+  bool moved = coop_sample_moved (context);
+  coop_sample_mark (context);
   if (t->samples >= SAMPLES)
     {
       t->spun = 0;
@@ -440,7 +386,7 @@ is_enough (struct timer *t, struct coop_worker *w, bool fruitful)
    does it spin, at NOW?  */
 static bool
 look (struct timer *t, struct coop_worker *w, const ucontext_t *context,
-      bool fruitful, struct sample *now)
+      bool fruitful, struct coop_sample *now)
 {
   struct coop_ult *u = fruitful ? coop_tls_ult () : NULL;
   uint64_t time = coop_now_ns ();
@@ -458,14 +404,13 @@ look (struct timer *t, struct coop_worker *w, const ucontext_t *context,
       stop (t);
       return false;
     }
-  if (fruitful && has_moved (context))
+  if (fruitful && coop_sample_moved (context))
     {
-      *now = sample_of (context);
+      *now = coop_sample_of (context);
       struct coop_spinloop *loop = coop_spinloop_find (now->pc);
       uint64_t elapsed = time - t->since_ns;
       bool soon = t->resumed && elapsed < SOON_NS;
-      t->progress |= !soon || !loop || now->pc != t->resume_at.pc
-		     || now->registers != t->resume_at.registers;
+      t->progress |= !soon || !loop || !coop_sample_alike (*now, t->resume_at);
       bool known = loop && coop_peek (&loop->credit) > 0;
       if (known ? !soon || is_waiting (t, loop, *now) : is_spinning (t, *now))
 	{
@@ -482,19 +427,19 @@ bool
 coop_preempt_serve (const siginfo_t *info, ucontext_t *context)
 {
   struct timer *t = info->si_value.sival_ptr;
-  struct sample now;
+  struct coop_sample now;
 
   if (info->si_code != SI_TIMER
       || (uintptr_t) t - (uintptr_t) timers >= sizeof timers)
     return false;
-  if (!coop_peek (&mark_goes))
+  if (!coop_sample_marks ())
     learn_late (t, coop_now_ns ());
   struct coop_worker *w = &coop_workers[t - timers];
   bool fruitful = coop_preemptible_now (w, context) && has_reason (w);
   if (serve_turns (t, w, context, fruitful))
     return true;
   bool spins = look (t, w, context, fruitful, &now);
-  mark (context);
+  coop_sample_mark (context);
   if (spins)
     end_spinning (t, w, context, now);
   return true;

@@ -38,6 +38,7 @@ COOP_SOURCES = \
 	preemptible.c \
 	runq.c \
 	region.c \
+	sample.c \
 	settings.c \
 	setxid.c \
 	spinloop.c \
