@@ -166,7 +166,7 @@ struct job {
                       as its profiles predict: its time, less what it lost by
                       fewer cores and by others.  At its end an estimate of its
                       time alone even if it never was */
-    double relative_speed;   /* present speed relative to that alone, by prediction */
+    double relative_speed;   /* relative to that alone, as predicted in the last decision */
 
     /* enforcer: its processes as last seen in /proc */
     struct tracked *tracked;

@@ -19,6 +19,7 @@
 #include "common/log.h"
 #include "node_agent/core/process.h"
 #include "node_agent/core/stall_watch.h"
+#include "node_agent/core/standing.h"
 #include "protocol/cpulist.h"
 
 /* Shorter intervals than this measure the clock, not the job. */
@@ -322,9 +323,10 @@ static void add_to_record(struct observer *o, const struct job_table *jobs,
             record_add_partner(&job->record, other->id);
             time.alone = false;
             if (first)
-                job->record.ahead_s += (double)elapsed_ns * 1e-9 * other->relative_speed;
+                job->record.ahead_s += (double)elapsed_ns * 1e-9 *
+                                       standing_speed(other, o->topology);
         }
-    job->done_s += (double)elapsed_ns * 1e-9 * job->relative_speed;
+    job->done_s += (double)elapsed_ns * 1e-9 * standing_speed(job, o->topology);
     job->record.done_s = job->done_s;
     record_add_time(&job->record, &time);
     job->record.cpu_s += (double)elapsed_ns * 1e-9 * enforcer_use(job, &since_ns);

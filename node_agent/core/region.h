@@ -50,6 +50,8 @@ struct region {
     struct stall_factor stalls; /* of it, as learnt so far */
     struct useful *useful; /* cores, as predicted; NULL: not known */
     struct counters_fit fit;  /* of the profile; only with it */
+    size_t decided_cores; /* that it had by the last decision about it (0: none yet), */
+    double decided_speed; /* and its predicted speed relative to that alone */
     struct counters_fit seen; /* as of the last try; points 0: nothing yet */
     uint64_t fit_time_ns; /* measured time when the last fit was tried */
     size_t dop;           /* measured last, */

@@ -256,6 +256,10 @@ static void carry_out(struct scheduler *s, struct job **jobs,
         j->profiling = plan->share[i].profile_dop > 0;
         j->shared = plan->native && count > 1;
         j->relative_speed = plan->share[i].relative_speed;
+        if (j->doing == JOB_MALLEABLE && j->region) {
+            j->region->decided_cores = topology_count_cores(s->p.topology, &j->target);
+            j->region->decided_speed = j->relative_speed;
+        }
         plan_grant(&plan->share[i], j, &budget);
     }
     if (!halved || moves || !s->halved_ns)
@@ -303,8 +307,8 @@ static void trace_curves(struct scheduler *s, uint64_t now_ns)
 
     for (const struct job *j = s->p.jobs->first; j; j = j->next)
         if (job_live(j))
-            trace_speed(s->p.trace, now_ns, j->id, j->relative_speed, j->record.total.barriers,
-                        j->record.total.waited_s);
+            trace_speed(s->p.trace, now_ns, j->id, standing_speed(j, s->p.topology),
+                        j->record.total.barriers, j->record.total.waited_s);
     if (m->numa_nodes + m->links <= CURVES_STATIONS &&
         standing_load(s->p.jobs, s->p.topology, load, &computing))
         trace_use(s->p.trace, now_ns, computing, load, m->numa_nodes, m->links);

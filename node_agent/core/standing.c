@@ -91,12 +91,28 @@ static const char *limit(const struct job *job, const struct topology *topology)
     return job->region->fit.compute_bound || efficiency >= GOOD_EFFICIENCY ? "compute" : "memory";
 }
 
+double standing_speed(const struct job *job, const struct topology *topology)
+{
+    const struct region *region = job->region;
+    size_t cores = topology_count_cores(topology, &job->cpus);
+
+    if (!cores)
+        return 0;
+    if (job_kind(job) == REGION_SERIAL)
+        return 1;
+    if (job->doing != JOB_MALLEABLE || job->shared || !region)
+        return job->relative_speed;
+    if (region->decided_cores == cores)
+        return region->decided_speed;
+    return fmin(1, (double)cores / (double)whole(job, topology));
+}
+
 void standing_of(const struct job *job, const struct topology *topology, struct standing *s)
 {
     enum job_state state = job_state(job);
     bool runs = state == JOB_SERIAL || state == JOB_MALLEABLE || state == JOB_PINNED;
 
-    s->predicted = runs ? job->relative_speed : state == JOB_PARKED ? 0 : NAN;
+    s->predicted = runs ? standing_speed(job, topology) : state == JOB_PARKED ? 0 : NAN;
     s->measured = runs ? measured(job, topology) : state == JOB_PARKED ? 0 : NAN;
     s->limit = limit(job, topology);
 }

@@ -11,7 +11,8 @@
  * it costs epochs nothing.  What is not known is NAN or NULL, never 0.
  *
  *   predicted  speed of a job's present region relative to that on all its cores alone, by the
- *              last decision
+ *              last decision in which it was in that region on as many cores; else what part of
+ *              its cores it has
  *   measured   the same from the rates of work that were measured: at the present number of
  *              cores, relative to the largest number that it was measured at, which the profile
  *              brings to all its cores
@@ -31,6 +32,9 @@ struct standing {
 
 void standing_of(const struct job *job, const struct topology *topology,
                  struct standing *standing);
+
+/* JOB's predicted speed; 0 without cores. */
+double standing_speed(const struct job *job, const struct topology *topology);
 
 /* Set LOAD[numa_nodes + links] to the utilisation of the controllers, then of the links, and
  * *COMPUTING to the cores' worth of computing.  False, and nothing is set, when a parallel job

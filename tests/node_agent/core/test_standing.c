@@ -25,7 +25,7 @@ static int setup(void **state)
         f->jobs[i]->tasks = &living[i];
         assert_int_equal(cpulist_parse(i ? "4-7" : "0-3", &f->jobs[i]->cpus, NULL), 0);
         f->jobs[i]->region = region_find(&f->jobs[i]->regions, 1, i);
-        f->jobs[i]->relative_speed = 0.5;
+        f->jobs[i]->relative_speed = 0.3;
     }
     return rc;
 }
@@ -69,6 +69,10 @@ static void test_speed(void **state)
     struct fixture *f = *state;
     struct region *region = f->jobs[0]->region;
 
+    assert_float_equal(standing(f, 0).predicted, 0.5, 1e-9); /* no decision yet: four of eight */
+    region->decided_cores = 4, region->decided_speed = 0.7;
+    assert_float_equal(standing(f, 0).predicted, 0.7, 1e-9);
+    region->decided_cores = 2; /* that was about another number of cores */
     assert_float_equal(standing(f, 0).predicted, 0.5, 1e-9);
     assert_true(isnan(standing(f, 0).measured));
     let_run(region, 4, 1000);
@@ -89,6 +93,10 @@ static void test_speed(void **state)
     assert_float_equal(standing(f, 0).predicted, 0, 0);
     assert_float_equal(standing(f, 0).measured, 0, 0);
     f->jobs[0]->parked = false;
+    f->jobs[0]->doing = JOB_PINNED;
+    assert_float_equal(standing(f, 0).predicted, 0.3, 1e-9);
+    f->jobs[0]->doing = JOB_SERIAL;
+    assert_float_equal(standing(f, 0).predicted, 1, 1e-9);
     f->jobs[0]->doing = JOB_STARTING;
     assert_true(isnan(standing(f, 0).predicted));
 }
