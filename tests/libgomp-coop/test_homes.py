@@ -113,25 +113,6 @@ def check_first(path, cpus):
     raise AssertionError(f"they never begin where they were first, in {TRIES} runs: {first}")
 
 
-def check_share(path, cpus):
-    """A CPU that comes soon after all threads were dealt to another one has half of them in the
-    first region."""
-    def one_cpu(client):
-        client.put_domains({cpus[0]: 0, cpus[1]: 1})
-        client.allot(cpus[:1])
-
-    for _ in range(TRIES):
-        with FakeAgent(f"{path}/sock", cpus, spoil=one_cpu) as agent, \
-                Program("share", socket_path=f"{path}/sock", COSCHED_MODE="donor") as program:
-            assert program.process.stdout.readline() == "begun\n"
-            agent.client().allot(cpus)
-            found = [cpus.index(int(cpu)) for cpu in program.process.stdout.readline().split()]
-            program.stop()
-            if len(found) / 2 - 1 <= found.count(1) <= len(found) / 2:
-                return
-    raise AssertionError(f"they stay where they were dealt to, in {TRIES} runs: {found}")
-
-
 def wait_for_phase(program, cpus, where):
     for _ in range(LINES):
         at = [cpus.index(int(cpu)) for cpu in program.process.stdout.readline().split()]
@@ -166,7 +147,6 @@ def main():
     cpus = two_cpus()
     with directory() as path:
         check_first(path, cpus)
-        check_share(path, cpus)
         check_phases(path, cpus)
         # On a busy machine they would run elsewhere.
         for mode in ("donor", "ult", "kthread"):

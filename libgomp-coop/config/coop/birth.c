@@ -34,7 +34,6 @@ coop_birth_expect (struct coop_ult *u)
     __atomic_store_n (&q->unborn, u, __ATOMIC_RELAXED);
   q->last_unborn = u;
   coop_runq_unlock (w);
-  coop_runq_deal (w, 1);
   coop_fence ();
   if (coop_may_run (w))
     coop_idle_wake (w);

@@ -220,7 +220,6 @@ struct coop_worker
   unsigned region __attribute__ ((aligned (COOP_LINE)));
   bool roaming; /* may run on all CPUs, while it creates kernel threads */
   uint64_t counted[COOP_COUNTERS], credited[COOP_COUNTERS];
-  int dealt; /* tasks that it was dealt or has stolen, at first (runq.h) */
   uint64_t steals;
 };
 

@@ -8,8 +8,6 @@
 
 #include "hold.h"
 #include "stray.h"
-#include "ult.h"
-#include "worker.h"
 
 /* An idle worker with something to do that has not begun for so long has lost
    its CPU.  From the futex to the task it takes up to 50 us on a CPU that was
@@ -175,24 +173,8 @@ coop_runq_found (struct coop_worker *w)
   return true;
 }
 
-/* Before the first team has come to a barrier: how many of VICTIM's tasks W may have though it is
-   far, as W has less than its share of all tasks, and VICTIM more.  That is so where W was
-   allotted after they were dealt out; what they touch first should then be near W, too.  */
-static int
-missing (struct coop_worker *w, struct coop_worker *victim)
-{
-  if (coop_peek (&coop_runq_touched))
-    return 0;
-  int usable = (int) coop_worker_usable ();
-  if (usable == 0)
-    return 0;
-  int share = ((int) coop_peek (&coop_ult_live) + usable - 1) / usable;
-  int room = share - coop_peek (&w->dealt), spare = coop_peek (&victim->dealt) - share;
-  return room < spare ? room : spare;
-}
-
 /* Is what VICTIM has to stay there for now?  What was placed lately is, and what has not waited
-   for long, if VICTIM is far from W and does not have too much.  */
+   for long, if VICTIM is far from W.  */
 static bool
 is_left_alone (struct coop_worker *w, struct coop_worker *victim)
 {
@@ -203,8 +185,7 @@ is_left_alone (struct coop_worker *w, struct coop_worker *victim)
   return !coop_runq_has_waited (coop_now_ns (),
 				coop_peek (&victim->queue.since_ns),
 				coop_peek (&coop_runq_touched) ? FAR_NS
-							       : FIRST_NS)
-	 && missing (w, victim) <= 0;
+							       : FIRST_NS);
 }
 
 static bool
@@ -240,12 +221,7 @@ steal_from (struct coop_worker *w, struct coop_worker *victim)
 	count = (q->length + 1) / 2;
       else
 	count = q->length;
-      int most = victim->node == w->node ? 0 : missing (w, victim);
-      if (most > 0 && count > (unsigned) most)
-	count = (unsigned) most;
       first = detach (q, count, &last);
-      coop_runq_deal (victim, -(int) count);
-      coop_runq_deal (w, (int) count);
     }
   coop_runq_unlock (victim);
   if (count > 1)

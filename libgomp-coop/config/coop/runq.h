@@ -175,14 +175,6 @@ coop_runq_hand_out (int begin)
 /* A team of the process has come to a barrier: what its first region touches is touched.  */
 extern int coop_runq_touched;
 
-/* W has COUNT tasks more, to begin with; counted until then.  */
-static inline void
-coop_runq_deal (struct coop_worker *w, int count)
-{
-  if (__builtin_expect (!coop_peek (&coop_runq_touched), 0))
-    __atomic_add_fetch (&w->dealt, count, __ATOMIC_RELAXED);
-}
-
 /* Workers that are lost.  */
 extern int coop_runq_lost;
 
