@@ -12,6 +12,7 @@ import os
 from fake_agent import FakeAgent, Program, directory, needs_probe, two_cpus
 
 TURNS = "they take turns"
+TRIES = 10
 
 
 def run(path, cpus, team, arguments, sets, **environment):
@@ -59,9 +60,14 @@ def main():
         err, _ = run(f"{path}/sock", cpus, 3, ["5"], [cpus[:1]],
                      program="test_preempt", COSCHED_TEST="no_preempt")
         assert TURNS not in err, err
-        err, _ = run(f"{path}/sock", cpus, 8, ["pipeline", "3"], [cpus[:1]],
-                     program="test_spin")
-        assert TURNS not in err and "the program uses usleep" in err, err
+        for _ in range(TRIES):      # on a busy machine its CPU may be left out all the while
+            err, _ = run(f"{path}/sock", cpus, 8, ["pipeline", "3"], [cpus[:1]],
+                         program="test_spin")
+            assert TURNS not in err, err
+            if "the program uses usleep" in err:
+                break
+        else:
+            raise AssertionError(err)
 
 
 main()
