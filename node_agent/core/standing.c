@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* How jobs and the node stand now, for people and monitoring. */
+/* How jobs and the node stand now (standing.h). */
 
 #include "node_agent/core/standing.h"
 

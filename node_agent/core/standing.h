@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copyright (C) 2026 The coschedule developers */
-/* How jobs and the node stand now, for people and monitoring. */
+/* How jobs and the node stand now: for people, monitoring and what jobs have done. */
 
 #ifndef COSCHED_STANDING_H
 #define COSCHED_STANDING_H
 
 /* Concept
  *
- * Nothing here is kept: it is worked out from jobs, regions and the model when somebody asks, so
- * it costs epochs nothing.  What is not known is NAN or NULL, never 0.
+ * Nothing here is kept: it is worked out from jobs, regions and the model when somebody asks.
+ * What is not known is NAN or NULL, never 0.
  *
  *   predicted  speed of a job's present region relative to that on all its cores alone, by the
  *              last decision in which it was in that region on as many cores; else what part of
