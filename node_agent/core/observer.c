@@ -300,9 +300,11 @@ static void observe_job(const struct observer *o, struct job *job,
     job->expected_s = history_expected(&job->history, &job->record);
 }
 
-static void add_to_record(struct observer *o, const struct job_table *jobs,
-                          struct job *job, uint64_t elapsed_ns, uint64_t now_ns)
+/* *AHEAD is how fast the jobs before JOB in the table are, all together; JOB is added to it. */
+static void add_to_record(struct observer *o, const struct job_table *jobs, struct job *job,
+                          uint64_t elapsed_ns, uint64_t now_ns, double *ahead)
 {
+    double seconds = (double)elapsed_ns * 1e-9, speed = standing_speed(job, o->topology);
     uint64_t since_ns;
     const struct region *region = job->region;
     struct record_time time = {
@@ -314,22 +316,18 @@ static void add_to_record(struct observer *o, const struct job_table *jobs,
         .rho = region && region->profile ? region->fit.rho : NAN,
     };
 
-    /* They are in the order of their announcement: those before it came first. */
-    bool first = true;
     for (const struct job *other = jobs->first; other; other = other->next)
-        if (other == job) {
-            first = false;
-        } else if (job_live(other)) {
+        if (other != job && job_live(other)) {
             record_add_partner(&job->record, other->id);
             time.alone = false;
-            if (first)
-                job->record.ahead_s += (double)elapsed_ns * 1e-9 *
-                                       standing_speed(other, o->topology);
         }
-    job->done_s += (double)elapsed_ns * 1e-9 * standing_speed(job, o->topology);
+    /* They are in the order of their announcement: those before it came first. */
+    job->record.ahead_s += seconds * *ahead;
+    *ahead += job_live(job) ? speed : 0;
+    job->done_s += seconds * speed;
     job->record.done_s = job->done_s;
     record_add_time(&job->record, &time);
-    job->record.cpu_s += (double)elapsed_ns * 1e-9 * enforcer_use(job, &since_ns);
+    job->record.cpu_s += seconds * enforcer_use(job, &since_ns);
     for (struct process *p = job->processes; p; p = p->next)
         job->record.cpu_s += process_take_cpu(p, now_ns);
     record_bound_work(&job->record);
@@ -543,6 +541,7 @@ void observer_update(struct observer *o, struct job_table *jobs,
     uint64_t elapsed_ns = o->last_ns ? now_ns - o->last_ns : 0;
     size_t count = 0;
     bool room = make_room(o, jobs->count);
+    double ahead = 0;
 
     for (struct job *j = jobs->first; j; j = j->next) {
         struct region *before = j->region;
@@ -553,7 +552,7 @@ void observer_update(struct observer *o, struct job_table *jobs,
                       j->live_since_ns > o->last_ns && o->last_ns
                           ? now_ns - j->live_since_ns
                           : elapsed_ns,
-                      now_ns);
+                      now_ns, &ahead);
         if (!job_live(j)) /* ends with this look */
             continue;
         observe_job(o, j, options, now_ns);
