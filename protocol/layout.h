@@ -48,6 +48,11 @@
  *   the CPUs is, and the rest on all nodes of that policy alike.  The word is 1 + the share in
  *   thousandths, 0: pages stay where they are.  The agent stores it whenever it likes.
  *
+ * Growing
+ *   `grows` is 1 while CPUs are on their way to the process that others still have to leave.  Who
+ *   deals out work once and for all may wait for them, for a few milliseconds.  The agent stores
+ *   0 after those CPUs, with release order.
+ *
  * Report protocol
  *   Each word is written by one thread or with atomic adds, relaxed; the
  *   agent only needs monotone counters, not a consistent snapshot.  `region`
@@ -98,7 +103,8 @@ struct cosched_allotment {
     uint32_t llc_domains;    /* number of LLC domains; llc_domain[] < llc_domains */
     uint64_t changed_ns;   /* CLOCK_MONOTONIC of the last change of `cpus` */
     uint32_t near_share;   /* of interleaved pages, see above */
-    uint8_t pad[12];       /* zero */
+    uint32_t grows;        /* 1: more CPUs come in a moment */
+    uint8_t pad[8];        /* zero */
     struct cosched_cpuset cpus;    /* CPUs that this process may use now */
     struct cosched_cpuset granted; /* CPUs that Slurm gave the job */
     uint16_t llc_domain[COSCHED_MAX_CPUS]; /* CPU number -> LLC domain */

@@ -155,6 +155,12 @@ void allotment_write_near_share(struct allotment *a, uint32_t share)
     __atomic_store_n(&a->page->near_share, share, __ATOMIC_RELAXED);
 }
 
+void allotment_write_grows(struct allotment *a, bool grows)
+{
+    /* Whoever reads 0 afterwards reads the CPUs that came before. */
+    __atomic_store_n(&a->page->grows, grows, __ATOMIC_RELEASE);
+}
+
 void allotment_beat(struct allotment *a, uint64_t now_ns)
 {
     __atomic_store_n(&a->page->heartbeat_ns, now_ns, __ATOMIC_RELAXED);

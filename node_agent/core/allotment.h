@@ -44,6 +44,9 @@ void allotment_write_homes(struct allotment *allotment, const struct cosched_hom
 /* Say which near share its interleaved pages should have, as in the page.  Wakes nobody. */
 void allotment_write_near_share(struct allotment *allotment, uint32_t share);
 
+/* Say whether more CPUs come in a moment, as in the page.  Wakes nobody. */
+void allotment_write_grows(struct allotment *allotment, bool grows);
+
 /* Heartbeat: the agent lives at NOW_NS. */
 void allotment_beat(struct allotment *allotment, uint64_t now_ns);
 

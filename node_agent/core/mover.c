@@ -135,6 +135,17 @@ static void recheck_later(struct mover *m)
     host_timer_start(m->p.host, &m->recheck_timer, RECHECK_NS, on_recheck, m);
 }
 
+/* Tell all processes whether more CPUs come to their jobs, after these have what they have now. */
+static void say_who_grows(const struct mover *m)
+{
+    for (struct job *j = m->p.jobs->first; j; j = j->next) {
+        struct cosched_cpuset comes = j->target;
+        cpuset_andnot(&comes, &j->cpus);
+        for (struct process *p = j->processes; p; p = p->next)
+            allotment_write_grows(p->allotment, !cpuset_empty(&comes));
+    }
+}
+
 /* Second phase: everybody who lost is out; now the others get theirs. */
 static void grow_all(struct mover *m)
 {
@@ -159,6 +170,7 @@ static void grow_all(struct mover *m)
             j->parked = false;
         }
     }
+    say_who_grows(m);
     m->moving = false;
     host_timer_stop(&m->ack_timer);
     if (!m->applied)
@@ -209,6 +221,7 @@ void mover_move(struct mover *m, const bool *parked, struct job **jobs, size_t c
         m->forced = false;
     }
     m->moving = true;
+    say_who_grows(m);
     if (host_timer_start(m->p.host, &m->ack_timer, ACK_POLL_NS, on_ack_timer,
                          m) < 0)
         grow_all(m); /* nobody would come back */

@@ -117,6 +117,10 @@ class Client:
         for cpu, domain in domain_of.items():
             struct.pack_into("<H", self.allotment.map, 320 + 2 * cpu, domain)
 
+    def put_grows(self, grows):
+        """Whether more CPUs come in a moment."""
+        struct.pack_into("<I", self.allotment.map, 52, grows)
+
     def put_homes(self, homes, count=None):
         """HOMES are (stack, region, domain); says how many, unless COUNT; from
         the next allotment on."""

@@ -369,6 +369,23 @@ static bool run_first(void)
     return true;
 }
 
+/* A first region in which each of eight threads has something to do; says where it did it. */
+static bool run_share(void)
+{
+    int cpu[MOST_HOMES];
+
+#pragma omp parallel num_threads(MOST_HOMES)
+    {
+        for (double end = omp_get_wtime() + 0.01; omp_get_wtime() < end;)
+            ;
+        cpu[omp_get_thread_num()] = sched_getcpu();
+    }
+    for (int i = 0; i < MOST_HOMES; i++)
+        printf("%d%c", cpu[i], i < MOST_HOMES - 1 ? ' ' : '\n');
+    fflush(stdout);
+    return true;
+}
+
 /* One region of eight threads with barriers; says where each thread was before the first
  * one, and again and again where it usually is after the others. */
 static bool run_phases(void)
@@ -450,6 +467,7 @@ static const struct {
     {"team", run_team},
     {"homes", run_homes},
     {"first", run_first},
+    {"share", run_share},
     {"phases", run_phases},
 #ifdef PROBE_DATA
     {"data", run_data},

@@ -113,6 +113,31 @@ def check_first(path, cpus):
     raise AssertionError(f"they never begin where they were first, in {TRIES} runs: {first}")
 
 
+def check_grows(path, cpus):
+    """Tasks are dealt out when the CPUs have come that are said to, if that is soon."""
+    def one_cpu(client):
+        client.put_domains({cpus[0]: 0, cpus[1]: 1})
+        client.put_grows(1)
+        client.allot(cpus[:1])
+
+    def share(comes):
+        with FakeAgent(f"{path}/sock", cpus, spoil=one_cpu) as agent, \
+                Program("share", socket_path=f"{path}/sock", COSCHED_MODE="donor",
+                        COSCHED_TEST="no_lease") as program:
+            if comes:
+                agent.client().put_grows(0)
+                agent.client().allot(cpus)
+            found = [cpus.index(int(cpu)) for cpu in program.process.stdout.readline().split()]
+            program.stop()
+            return found.count(1)
+
+    share(False)    # it does not wait for ever
+    for _ in range(TRIES):
+        if share(True) == 4:
+            return
+    raise AssertionError(f"not dealt out to both CPUs, in {TRIES} runs")
+
+
 def wait_for_phase(program, cpus, where):
     for _ in range(LINES):
         at = [cpus.index(int(cpu)) for cpu in program.process.stdout.readline().split()]
@@ -147,6 +172,7 @@ def main():
     cpus = two_cpus()
     with directory() as path:
         check_first(path, cpus)
+        check_grows(path, cpus)
         check_phases(path, cpus)
         # On a busy machine they would run elsewhere.
         for mode in ("donor", "ult", "kthread"):

@@ -32,6 +32,7 @@
 #define RETRY_NS (200 * MS)    /* agent absent */
 #define REFUSED_NS (1000 * MS) /* agent does not want us (yet) */
 #define FIRST_WAIT_NS (100 * MS) /* for one at work; it answers in 0.5 if idle */
+#define GROWS_NS (20 * MS) /* after the first allotment, for the CPUs that others leave */
 #define SILENCES 2 /* a busy agent may be late once */
 #define SLICE_NS 100000ull /* the shortest that the kernel gives */
 
@@ -41,7 +42,7 @@ static struct
   struct cosched_cpuset granted;	/* empty: never attached */
   uint32_t applied;			/* generation in effect */
   bool applied_any;
-  uint64_t retry_at_ns;
+  uint64_t retry_at_ns, attached_ns;
   bool told_absent, told_refused;
   unsigned silences; /* requests without a reply, one after the other */
 } monitor;
@@ -145,7 +146,8 @@ try_attach (uint64_t now)
       coop_say ("attached to %s as job %lu", coop_settings.socket,
 		coop_settings.job);
       monitor.applied_any = false;
-      obey (coop_now_ns ());
+      monitor.attached_ns = coop_now_ns ();
+      obey (monitor.attached_ns);
       break;
     case COOP_ATTACH_SILENT:
       note_silence ();
@@ -225,6 +227,15 @@ ask_for_short_slice (void)
   syscall (SYS_sched_setattr, 0, &a, 0);
 }
 
+/* Is the first allotment not whole yet?  Tasks stay where they are dealt out, and so do their
+   data.  */
+static bool
+grows (uint64_t now)
+{
+  return monitor.page && coop_load (&monitor.page->grows)
+	 && now < monitor.attached_ns + GROWS_NS;
+}
+
 static void *
 monitor_main (void *arg)
 {
@@ -247,8 +258,11 @@ monitor_main (void *arg)
 	    assign_granted ();
 	}
       bool first = !coop_load (&first_try_done);
-      if (first && !(asked && coop_attach_awaited ()))
+      bool growing = first && grows (now);
+      if (first && !growing && !(asked && coop_attach_awaited ()))
 	{
+	  if (monitor.page) /* what came since the look above */
+	    obey (coop_now_ns ());
 	  coop_store (&first_try_done, 1);
 	  coop_futex_wake (&first_try_done, 1);
 	}
@@ -263,7 +277,7 @@ monitor_main (void *arg)
       coop_stray_tick (now);
       coop_stack_tick (now);
       if (!first || !asked) /* else the next look waits */
-	wait_for_tick (busy ? TICK_BUSY_NS : TICK_CALM_NS);
+	wait_for_tick (growing ? MS : busy ? TICK_BUSY_NS : TICK_CALM_NS);
     }
   return NULL;
 }

@@ -102,6 +102,11 @@ static void test_generations(void **state)
     allotment_write_near_share(a, 751); /* likewise */
     assert_int_equal(page->generation, 4);
     assert_int_equal(page->near_share, 751);
+    allotment_write_grows(a, true);
+    assert_int_equal(page->grows, 1);
+    allotment_write_grows(a, false);
+    assert_int_equal(page->grows, 0);
+    assert_int_equal(page->generation, 4);
     allotment_regrant(a, &cpus, 2000, 81);
     assert_int_equal(page->generation, 6);
     assert_int_equal(page->lease_ns, 2000);

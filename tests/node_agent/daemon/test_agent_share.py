@@ -12,6 +12,7 @@ from fakes import (BATCH, Agent, allowed_cpus, announce, cpus_of, fake, need, sk
                    wait_for)
 
 ALL = set(allowed_cpus())
+TRIES = 20
 
 
 def shares(agent, *jobs):
@@ -30,10 +31,27 @@ def both_have(agent, one, two):
     return all(sets) and set().union(*sets) == ALL
 
 
+def check_grows():
+    """Who attaches while another has to leave its CPUs is told that they come, and they are there
+    when it is told that no more do."""
+    for _ in range(TRIES):      # a busy machine does not let it look in those 5 ms
+        with Agent() as agent, fake(agent, 1, "ignore=1") as one:
+            wait_for("all CPUs for the only job", lambda: one.cpus() == ALL)
+            with fake(agent, 2) as two:
+                wait_for("shares", lambda: both_have(agent, one, two))
+                wait_for("its CPUs", lambda: "\ncpus " in two.text().replace("cpus \n", ""))
+                grew = [line for line in two.text().splitlines() if line.startswith("grew")]
+                assert all(line[5:] for line in grew), two.text()
+                if grew:
+                    return
+    raise AssertionError(f"not told that its CPUs come, in {TRIES} runs")
+
+
 def main():
     need("coschedd", "coschedctl", "tests/node_agent/daemon/fake_job")
     if len(ALL) < 2:
         skip("one CPU cannot be shared in space")
+    check_grows()
     with Agent() as agent, fake(agent, 1) as one:
         wait_for("attach", lambda: attached(agent, one))
         wait_for("all CPUs for the only job", lambda: one.cpus() == ALL)
