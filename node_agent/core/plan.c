@@ -247,9 +247,11 @@ static size_t fair_share(const struct planner *p, const struct policy_job *job, 
 }
 
 /* Who has just attached has no more than its share while others are about to: with their cores,
- * too, it would deal its data out to more workers than it has a moment later. */
+ * too, it would deal its data out to more workers than it has a moment later.  As many on each
+ * node, if they are enough: a core more on one would put more of its data there for good. */
 static void leave_room(struct planner *p)
 {
+    size_t nodes = p->machine->numa_nodes;
     double weights = 0;
     bool due = false;
 
@@ -263,6 +265,8 @@ static void leave_room(struct planner *p)
     for (size_t j = 0; due && j < p->count; j++) {
         struct policy_job *job = &p->jobs[j];
         size_t share = fair_share(p, job, weights);
+        if (share > nodes)
+            share -= share % nodes;
         if (job->kind == REGION_PARALLEL && !job->profile && share < job->max_cores)
             job->max_cores = share;
         if (job->min_cores > job->max_cores)

@@ -254,6 +254,19 @@ static void test_terse(void **state)
     planner_free(terse);
 }
 
+static int nodes_of(const struct fixture *f, const struct job *job)
+{
+    const struct machine *machine = topology_machine(f->topology);
+    bool has[NODES] = {false};
+    int count = 0;
+
+    for (int c = -1; (c = cpuset_next(&job->cpus, c)) >= 0;)
+        has[machine->llc_domain[c]] = true;
+    for (size_t n = 0; n < NODES; n++)
+        count += has[n];
+    return count;
+}
+
 /* Who has attached leaves those who will soon their shares, until it is known: when they attach it
  * stays where it is. */
 static void test_room(void **state)
@@ -278,6 +291,10 @@ static void test_room(void **state)
     assert_int_equal(divided(f), NODES);
     due->doing = JOB_STARTING;
     due->soon = true;
+    due->weight = 0.5; /* five are its share, four as many on each node */
+    make(f, 0);
+    assert_int_equal(cpuset_count(&f->jobs[0]->cpus), NODES);
+    assert_int_equal(nodes_of(f, f->jobs[0]), NODES);
     due->weight = 3;
     make(f, 0);
     assert_int_equal(cpuset_count(&f->jobs[0]->cpus), 2);
