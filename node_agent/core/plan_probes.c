@@ -241,6 +241,24 @@ static bool goes_on_halved(struct planner *p, struct plan *plan)
     return false;
 }
 
+/* Who has CPU C while job number J is probed without it: of the others that can use it who has the
+ * fewest.  They would have it after a decision, too, and what J leaves of a cache they take. */
+static int heir(const struct planner *p, size_t j, int c)
+{
+    size_t fewest = p->machine->cpus;
+    int best = POLICY_NOBODY;
+
+    for (size_t i = 0; i < p->count; i++) {
+        size_t has = grants_owned(p->owner, p->machine->cpus, i);
+        if (i != j && p->jobs[i].kind == REGION_PARALLEL && !p->jobs[i].pinned &&
+            cpuset_has(&p->granted[i], c) && has < p->jobs[i].max_cores && has < fewest) {
+            fewest = has;
+            best = (int)i;
+        }
+    }
+    return best;
+}
+
 void plan_caches(struct planner *p, struct plan *plan)
 {
     bool spare[p->machine->cpus];
@@ -263,7 +281,7 @@ void plan_caches(struct planner *p, struct plan *plan)
     find_spare(p, chosen, spare, &crowd);
     for (size_t c = 0; c < p->machine->cpus; c++)
         if (spare[c])
-            p->owner[c] = POLICY_NOBODY;
+            p->owner[c] = heir(p, chosen, (int)c);
     p->halved = cast(p);
     p->halved_kinds = kinds(p);
     probe_cache(p, plan, chosen);

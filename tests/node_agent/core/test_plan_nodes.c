@@ -337,8 +337,8 @@ static void know(struct job *job, double rho)
     job->region->seen.from = FIT_OF_REQUESTS;
 }
 
-/* Who waits for memory has half of its cores on each LLC domain for a moment, and nobody else has
- * the others; then all is as before. */
+/* Who waits for memory has half of its cores on each LLC domain for a moment, and who can use them
+ * has the others; then all is as before. */
 static void test_halved(void **state)
 {
     struct fixture *f = *state;
@@ -348,28 +348,32 @@ static void test_halved(void **state)
     know(job, 0.3);
     know(f->jobs[1], 0);
     make(f, 0);
-    struct cosched_cpuset whole = job->cpus, other = f->jobs[1]->cpus;
+    struct cosched_cpuset whole = job->cpus, other = f->jobs[1]->cpus, rest;
     size_t cores = (size_t)cpuset_count(&whole);
     ran(f, job, 5000);
     make(f, 0); /* no budget */
     assert_false(f->share[0].halved);
     f->input.budget = (struct region_budget){150000000, 0.02};
     for (int times = 0; times < 2; times++) { /* the first tells nothing */
+        int theirs = times ? CORES - (int)cores : 0; /* and no more */
         uint64_t before = plan_signature(&f->input, 0);
-        make(f, 0);
+        make(f, theirs);
         assert_true(f->share[0].halved && !f->share[1].halved);
         assert_int_equal(f->share[0].profile_dop, cores / 2);
         assert_int_equal(cpuset_count(&job->cpus), cores / 2);
         assert_true(cpuset_subset(&job->cpus, &whole));
-        assert_true(cpuset_equal(&f->jobs[1]->cpus, &other));
+        rest = f->jobs[1]->cpus;
+        cpuset_andnot(&rest, &other);
+        assert_int_equal(cpuset_count(&rest), times ? 0 : cores - cores / 2);
+        assert_true(cpuset_subset(&other, &f->jobs[1]->cpus));
         plan_grant(&f->share[0], job, &f->input.budget);
         assert_true(plan_signature(&f->input, 0) != before);
-        make(f, 0);
+        make(f, theirs);
         assert_int_equal(cpuset_count(&job->cpus), cores / 2);
         if (times)
             ran(f, job, 50);
         region_list_probed_cache(&job->regions, 50000000);
-        make(f, 0);
+        make(f, theirs);
         assert_false(f->share[0].halved);
         assert_true(cpuset_equal(&job->cpus, &whole));
         assert_true(cpuset_equal(&f->jobs[1]->cpus, &other));
