@@ -55,7 +55,7 @@ struct plan_share {
     bool parked;
     size_t profile_dop; /* > 0: measured at this DoP, */
     bool alone;         /* while the other jobs wait; */
-    bool halved;        /* or with every second core of its own idle */
+    bool halved;        /* or without every second core of its own */
     double relative_speed;        /* predicted speed relative to that alone */
 };
 

@@ -15,7 +15,8 @@
  *   alone    all of them while the others wait, where the policy knows turns
  *   caches   half of those that the policy gives it of each LLC domain, as how often threads miss
  *            depends on how many share a cache (model/cache_power.h), which often never changes;
- *            the others are idle, so that nobody's data are disturbed
+ *            who can use them has the others, and takes what the job leaves of the caches, as after
+ *            a decision
  *
  * What each may cost is said in region.h.
  */
