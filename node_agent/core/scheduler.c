@@ -460,13 +460,28 @@ static void look_for_suspended(struct scheduler *s)
             j->suspended = job_stopped(j, s->p.enforcer);
 }
 
-/* Decide because of WHY at NOW_NS; the CPU time since CPU_NS went into that. */
+/* For how long the job that has begun last has been there. */
+static uint64_t youngest_age_ns(const struct scheduler *s, uint64_t now_ns)
+{
+    uint64_t since_ns = 0;
+
+    for (const struct job *j = s->p.jobs->first; j; j = j->next)
+        if (job_live(j) && j->live_since_ns > since_ns)
+            since_ns = j->live_since_ns;
+    return now_ns - since_ns;
+}
+
+/* Decide because of WHY at NOW_NS; the CPU time since CPU_NS went into that.  Where a job has just
+ * begun there is no long rest: what its first moments tell may be wrong for the next ones. */
 static void decide_regions(struct scheduler *s, const char *why, uint64_t now_ns, uint64_t cpu_ns)
 {
     decide(s, why);
     uint64_t cost_ns = host_cpu_ns(s->p.host) - cpu_ns;
-    s->rest_until_ns = now_ns + DECISION_REST * cost_ns;
+    uint64_t rest_ns = DECISION_REST * cost_ns, age_ns = youngest_age_ns(s, now_ns);
     s->return_at_ns = now_ns + RETURN_REST * cost_ns;
+    s->rest_until_ns = now_ns + (rest_ns < age_ns ? rest_ns : age_ns);
+    if (s->rest_until_ns < s->return_at_ns)
+        s->rest_until_ns = s->return_at_ns;
 }
 
 static void on_glance(void *arg);
@@ -492,7 +507,7 @@ static bool rested(const struct scheduler *s, enum observer_glance found, uint64
     return now_ns >= (found == OBSERVER_PARALLEL ? s->return_at_ns : s->rest_until_ns);
 }
 
-/* True when cores are idle for a probe that has ended: no rest is worth that.  One in which nothing
+/* True when a job is short of cores for a probe that has ended: no rest is worth that.  One in which nothing
  * is counted ends, too. */
 static bool probed(const struct scheduler *s, uint64_t now_ns)
 {
