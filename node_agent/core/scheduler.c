@@ -507,8 +507,8 @@ static bool rested(const struct scheduler *s, enum observer_glance found, uint64
     return now_ns >= (found == OBSERVER_PARALLEL ? s->return_at_ns : s->rest_until_ns);
 }
 
-/* True when a job is short of cores for a probe that has ended: no rest is worth that.  One in which nothing
- * is counted ends, too. */
+/* True when a job is short of cores for a probe that has ended: no rest is worth that.  One in
+ * which nothing is counted ends, too. */
 static bool probed(const struct scheduler *s, uint64_t now_ns)
 {
     struct region_budget budget = budget_of(s);
