@@ -12,8 +12,8 @@
  *   layout=N    says that it knows the pages up to version N
  *   version=N   writes its report page in that version
  *   lease=1     looks whether its lease ends while the agent is there
- * Prints "attached", then "cpus LIST" whenever its allotment changes, "grew LIST" when all CPUs
- * are there that were to come, "lost" when the connection ends; attaches again every 20 ms. */
+ * Prints "attached GENERATION", then "cpus LIST" whenever its allotment
+ * changes, "lost" when the connection ends; attaches again every 20 ms. */
 
 #include <errno.h>
 #include <poll.h>
@@ -148,10 +148,9 @@ static void serve(struct fake *f)
     uint64_t begin = now_ns();
     double done = 0;
     char list[4096];
-    bool first = true, grew = false;
+    bool first = true;
 
     while (poll(&poller, 1, 1) == 0) {
-        bool grows = __atomic_load_n(&f->allotment->grows, __ATOMIC_ACQUIRE);
         uint32_t generation = read_allotment(f, &cpus);
         uint64_t now = now_ns();
         if (first || !cpuset_equal(&cpus, &last)) {
@@ -159,9 +158,6 @@ static void serve(struct fake *f)
             last = cpus;
             first = false;
         }
-        if (grew && !grows)
-            printf("grew %s\n", cpulist_format(&cpus, list, sizeof(list)));
-        grew = grows;
         if (f->lease && !is_fresh(f))
             printf("BAD: the lease has ended\n");
         if (f->ignore || f->hostile)
