@@ -242,21 +242,34 @@ static bool goes_on_halved(struct planner *p, struct plan *plan)
 }
 
 /* Who has CPU C while job number J is probed without it: of the others that can use it who has the
- * fewest.  They would have it after a decision, too, and what J leaves of a cache they take. */
-static int heir(const struct planner *p, size_t j, int c)
+ * fewest CPUs, HAS[jobs].  They would have it after a decision, too, and what J leaves of a cache
+ * they take. */
+static int heir(const struct planner *p, size_t j, int c, const size_t *has)
 {
-    size_t fewest = p->machine->cpus;
     int best = POLICY_NOBODY;
 
-    for (size_t i = 0; i < p->count; i++) {
-        size_t has = grants_owned(p->owner, p->machine->cpus, i);
+    for (size_t i = 0; i < p->count; i++)
         if (i != j && p->jobs[i].kind == REGION_PARALLEL && !p->jobs[i].pinned &&
-            cpuset_has(&p->granted[i], c) && has < p->jobs[i].max_cores && has < fewest) {
-            fewest = has;
+            cpuset_has(&p->granted[i], c) && has[i] < p->jobs[i].max_cores &&
+            (best == POLICY_NOBODY || has[i] < has[best]))
             best = (int)i;
-        }
-    }
     return best;
+}
+
+/* Job number J does without its SPARE[cpus]. */
+static void give_spare(struct planner *p, size_t j, const bool *spare)
+{
+    size_t cpus = p->machine->cpus, has[MOST];
+
+    for (size_t i = 0; i < p->count; i++)
+        has[i] = grants_owned(p->owner, cpus, i);
+    for (size_t c = 0; c < cpus; c++) {
+        if (!spare[c])
+            continue;
+        p->owner[c] = heir(p, j, (int)c, has);
+        if (p->owner[c] != POLICY_NOBODY)
+            has[p->owner[c]]++;
+    }
 }
 
 void plan_caches(struct planner *p, struct plan *plan)
@@ -279,9 +292,7 @@ void plan_caches(struct planner *p, struct plan *plan)
     if (chosen == p->count)
         return;
     find_spare(p, chosen, spare, &crowd);
-    for (size_t c = 0; c < p->machine->cpus; c++)
-        if (spare[c])
-            p->owner[c] = heir(p, chosen, (int)c);
+    give_spare(p, chosen, spare);
     p->halved = cast(p);
     p->halved_kinds = kinds(p);
     probe_cache(p, plan, chosen);
