@@ -16,7 +16,7 @@ struct standalone {
     const struct scenario_job *job;
     char policy[64];
     double time_s;
-    double done_s; /* as its record has it */
+    struct vnode_earlier record;
     struct standalone *next;
 };
 
@@ -171,7 +171,7 @@ static const struct standalone *alone(struct world *w, const struct scenario_job
         free(s);
         return NULL;
     }
-    *s = (struct standalone){.job = job, .time_s = r->makespan_s, .done_s = r->job->done_s,
+    *s = (struct standalone){.job = job, .time_s = r->makespan_s, .record = r->job->record,
                              .next = w->alone};
     snprintf(s->policy, sizeof(s->policy), "%s", policy);
     w->alone = s;
@@ -199,14 +199,14 @@ int world_simulate(struct world *w, const struct scenario *scenario,
     if (status != EXIT_DONE)
         return status;
     c.record = w->arguments->record;
-    double done_s[SCENARIO_MAX_JOBS];
+    struct vnode_earlier earlier[SCENARIO_MAX_JOBS];
     for (size_t j = 0; o->history && j < scenario->jobs; j++) {
         const struct standalone *s = alone(w, &scenario->job[j], policy);
         if (!s)
             return EXIT_REFUSED;
-        done_s[j] = s->done_s;
+        earlier[j] = s->record;
     }
-    c.done_s = o->history ? done_s : NULL;
+    c.earlier = o->history ? earlier : NULL;
     if (!(o->result = vnode_run(&c, &err)))
         return fail(EXIT_REFUSED, "policy %s: %s", policy, err.text);
     for (size_t j = 0; j < scenario->jobs; j++) {
@@ -287,7 +287,7 @@ static json_t *job_json(const struct outcome *o, size_t j)
                      job->end_s, "turnaround_s", job->turnaround_s, "alone_s",
                      o->alone_s[j], "slowdown", outcome_slowdown(o, j),
                      "core_s", job->core_s, "busy_s", job->busy_s, "work_s",
-                     job->work_s, "done_s", job->done_s, "moves", (json_int_t)job->moves);
+                     job->work_s, "done_s", job->record.done_s, "moves", (json_int_t)job->moves);
 }
 
 /* Which CPUs each job had from when on. */

@@ -64,6 +64,12 @@ bool vjob_init(struct vjob *v, struct vjob_node *node,
     return true;
 }
 
+void vjob_set_ults(struct vjob *v, size_t ults)
+{
+    if (ults && malleable(v) && v->what->threads == SCENARIO_ALL)
+        v->team = v->node->cores * ults;
+}
+
 void vjob_release(struct vjob *v)
 {
     vjob_detach(v);

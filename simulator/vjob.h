@@ -111,7 +111,8 @@ struct vjob {
     double cpu_s;    /* computing, stalled or spinning */
     double waited_s; /* of its threads, for a core */
     double work_s;   /* of them computing */
-    double done_s;   /* of its record, at its end */
+    double done_s;   /* of its record, at its end; */
+    size_t ults;     /* likewise */
     uint64_t changes; /* of the CPUs it runs on */
 };
 
@@ -119,6 +120,8 @@ struct vjob {
  * Release it with vjob_release(). */
 bool vjob_init(struct vjob *job, struct vjob_node *node,
                const struct scenario_job *what, uint32_t id, bool stock);
+/* It starts ULTS threads per core, if it chooses itself; 0: as many as it would. */
+void vjob_set_ults(struct vjob *job, size_t ults);
 void vjob_release(struct vjob *job);
 
 /* Its process begins at NOW_NS. */

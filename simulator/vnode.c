@@ -131,7 +131,7 @@ static int result_finish(struct vnode *n, struct errtext *err)
             .core_s = v->core_s,
             .busy_s = v->busy_s,
             .work_s = v->work_s,
-            .done_s = v->done_s,
+            .record = {v->done_s, v->ults},
             .moves = v->changes,
         };
         first = fmin(first, r->job[j].arrival_s);
@@ -238,13 +238,14 @@ static int announce(struct vnode *n, struct vjob *v, struct errtext *err)
     v->job = job;
     snprintf(job->name, sizeof(job->name), "%s", v->what->name);
     job->granted = *topology_cpus(n->topology);
+    job->record.granted = topology_count_cores(n->topology, &job->granted);
     job->announced_wall_ns = host_wall_ns(n->host);
     job->options.min_cores = (int)v->what->min_cores;
     if (v->what->max_cores != SCENARIO_ALL)
         job->options.max_cores = (int)v->what->max_cores;
     job->weight = v->what->weight;
-    if (n->config->done_s)
-        tell_history(job, n->config->done_s[v->id - 1]);
+    if (n->config->earlier)
+        tell_history(job, n->config->earlier[v->id - 1].done_s);
     job->tracked = &v->tracked;
     if (number_map_put(&job->tracked_by_pid, (uint64_t)v->tracked.pid, &v->tracked) < 0 ||
         !job_add_task(job, 0, v->tracked.pid))
@@ -297,6 +298,7 @@ static void end_job(struct vnode *n, struct vjob *v)
     job_changed(n, job, why);
     v->job = NULL;
     v->done_s = job->record.done_s;
+    v->ults = record_ults(&job->record);
     job_remove(&n->table, job);
     cpuset_zero(&v->mask);
 }
@@ -575,6 +577,8 @@ static int build_jobs(struct vnode *n, struct errtext *err)
             return -1;
         if (!vjob_init(&n->job[j], &n->node, what, (uint32_t)j + 1, stock))
             break;
+        if (c->earlier)
+            vjob_set_ults(&n->job[j], c->earlier[j].ults);
         n->node.jobs = ++n->jobs;
     }
     if (n->jobs < c->scenario->jobs || !n->before || !n->util_s ||

@@ -36,6 +36,12 @@
 #include "simulator/scenario.h"
 #include "simulator/timeshare.h"
 
+/* What a job's record tells its next run. */
+struct vnode_earlier {
+    double done_s; /* time alone for what it has done */
+    size_t ults;   /* threads per core, if it starts a number of its own; 0: not said */
+};
+
 struct vnode_config {
     const struct machine *machine;
     const struct scenario *scenario;
@@ -47,8 +53,8 @@ struct vnode_config {
     enum network_method network; /* of virtual_memory.h */
     enum timeshare_wait wait; /* of stock runtimes */
     bool stock; /* all runtimes are; else those under `native` */
-    const double *done_s; /* [scenario->jobs] what the records of earlier runs tell the
-                             agent of each job; NULL: nothing */
+    const struct vnode_earlier *earlier; /* [scenario->jobs] what the records of earlier runs
+                                            tell of each job; NULL: nothing */
     uint64_t seed;
     const char *record; /* directory for a recording, or NULL */
     double limit_s; /* of virtual time; beyond it the run is given up */
@@ -67,7 +73,7 @@ struct vnode_job {
     double core_s;       /* cores it had */
     double busy_s;       /* of them computing or stalled on memory */
     double work_s;       /* of them computing */
-    double done_s;       /* of its record: time alone for what it has done */
+    struct vnode_earlier record; /* for its next run */
     uint64_t moves;      /* times that its CPUs changed */
 };
 

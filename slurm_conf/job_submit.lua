@@ -343,7 +343,7 @@ local function anywhere(job)
            unset(job.prefer) and unset(job.reservation)
 end
 
--- Threads per core for a program with frequent barriers, if nobody has said.
+-- Threads per core, where its records name fewer than the runtime would choose, if nobody has said.
 -- Slurm lets us change the environment of batch jobs only.
 local function set_ults(job, options, ults)
     if not ults or not job.script or ("," .. options):find(",ults=", 1, true) or

@@ -12,6 +12,7 @@
 
 #include "model/station.h"
 #include "protocol/layout.h"
+#include "protocol/tasks_per_cpu.h"
 
 #define SERIAL_SHARE 0.25       /* parallel in less of its time: serial */
 #define COMPUTE_EFFICIENCY 0.85 /* of all granted cores, at least */
@@ -37,7 +38,7 @@ const struct field record_fields[] = {
     LATER(energy_j),     LATER(moves),   LATER(program),  LATER(granted),
     LATER(work_s),       LATER(done_s),  LATER(ahead_s), TOTAL(steps),    TOTAL(barriers),
     LATER(alone_s),      LATER(alone_work_s),
-    LATER(profiled),     LATER(rho),     LATER(profiled_share),
+    LATER(profiled),     LATER(rho),     LATER(saturation), LATER(profiled_share),
     LATER(follow),       LATER(cpu_s),   LATER(hot),     TOTAL(waited_s),
     TOTAL(preempted),    TOTAL(threads),
     {0}};
@@ -49,13 +50,15 @@ double record_speed(size_t cores, double rho)
     return station_speedup(cores, rho) / (1 + rho);
 }
 
-/* Add the rho of NS in a parallel region, if it is known, to the mean. */
+/* Add the rho of SECONDS in a parallel region, if it is known, to the means. */
 static void add_profile(struct record *r, double seconds, double rho)
 {
     double known = r->profiled_share * r->parallel_s;
 
     if (!isnan(rho)) {
+        double usable = fmin((double)r->granted, rho > 0 ? 1 + 1 / rho : INFINITY);
         r->rho = (r->rho * known + rho * seconds) / (known + seconds);
+        r->saturation = (r->saturation * known + usable * seconds) / (known + seconds);
         r->profiled = true;
         known += seconds;
     }
@@ -183,7 +186,8 @@ size_t record_best_cores(const struct record *r)
     return n;
 }
 
-size_t record_ults(const struct record *r)
+/* With which barriers, or to make room while they spin, take no more than they may. */
+static double synchronised_ults(const struct record *r)
 {
     /* A region has one more, where it begins. */
     double barriers = r->total.barriers + r->total.steps;
@@ -191,10 +195,25 @@ size_t record_ults(const struct record *r)
     if (r->total.preempted * SPUN_S > ULT_COST * r->core_s)
         return 1;
     if (!(barriers >= 100) || !(r->parallel_s > 0))
-        return 0;
-    double interval_s = r->parallel_s / barriers;
-    double most = ULT_COST * interval_s / ULT_BARRIER_S;
-    return most >= ULTS_MOST ? 0 : most < 1 ? 1 : (size_t)most;
+        return INFINITY;
+    return fmax(1, floor(ULT_COST * r->parallel_s / barriers / ULT_BARRIER_S));
+}
+
+/* That fold well over the cores that it can use. */
+static double folding_ults(const struct record *r, size_t cores)
+{
+    if (!r->profiled || !(r->saturation >= 1) || r->saturation > (double)cores)
+        return INFINITY;
+    double tasks = r->saturation * cosched_tasks_per_cpu((unsigned long)ceil(r->saturation));
+    return ceil(tasks / (double)cores);
+}
+
+size_t record_ults(const struct record *r)
+{
+    size_t cores = r->granted < COSCHED_MAX_CPUS ? r->granted : COSCHED_MAX_CPUS;
+    double most = fmin(synchronised_ults(r), folding_ults(r, cores));
+
+    return most < ULTS_MOST && (!cores || most < cosched_tasks_per_cpu(cores)) ? (size_t)most : 0;
 }
 
 double record_alone_s(const struct record *r)

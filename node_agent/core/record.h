@@ -68,9 +68,10 @@ struct record {
     struct record_totals total;
     double alone_s;       /* with all granted cores and no other live job, */
     double alone_work_s;  /* and the computing done then */
-    bool profiled;        /* the next two are known */
+    bool profiled;        /* the next three are known */
     double rho;           /* effective, mean over its parallel time */
-    double profiled_share; /* part of that time of which it is known */
+    double saturation;    /* cores that it can use, likewise: see record_ults() */
+    double profiled_share; /* part of that time of which both are known */
     char follow[RECORD_FOLLOW_MAX]; /* why it is malleable or not, "static:libgomp"
                                        (protocol/follow.h); "": not known */
     char hot[RECORD_HOT_MAX]; /* regions that took most of its time (hot.h); "": not known */
@@ -125,11 +126,17 @@ const char *record_class(const struct record *record);
  * ones; 0 when nothing is known. */
 size_t record_best_cores(const struct record *record);
 
-/* Threads per core for a later run if barriers, which regions begin and end with, are so frequent
- * that more would cost over 2 % of its time, or if to make room while they spin did; 0: as the
- * runtime chooses.  (A thread more per core adds 0.02 us to a barrier, by make bench-runtime, and
- * lines of its stack and control block to what caches hold.  A look that finds one spinning comes
- * after 20 us.) */
+/* Threads per core for a later run, the fewer of two; 0: as the runtime chooses.
+ *
+ * Those with which barriers, which regions begin and end with, take at most 2 % of its time for
+ * threads; one if making room while they spin took more.  (A thread more per core adds 0.02 us to
+ * a barrier, by make bench-runtime, and lines of its stack and control block to what caches hold.
+ * A look that finds one spinning comes after 20 us.)
+ *
+ * Those that fold well over the cores that it can use (protocol/tasks_per_cpu.h): beyond the
+ * saturation point of a closed queue, 1 + 1 / rho cores (asymptotic bounds: Kleinrock, Queueing
+ * Systems II, 4.12), all wait for memory, and one that is idle at the end of a loop costs nothing.
+ * Neighbours are together then. */
 size_t record_ults(const struct record *record);
 
 /* Its time alone on all granted cores, in seconds, from its speed while it was alone; NAN when

@@ -32,7 +32,10 @@ for ((number = 0; $#; number++)); do
     native) echo job 0 100.5 104.5 0; echo job 1 100.5 108.5 0 ;;
     corun* | nupoco) echo job 0 100 $((100 + 2 * seed)) 0
         echo job 1 100 $((100 + 4 * seed)) 0; echo agent 0.06
-        echo cosched/1 x ;;
+        echo cosched/1 x
+        echo cosched/1 state=running policy=corun program=cg class=memory ults=5
+        echo cosched/1 state=final policy=corun program=ep class=compute steps=4
+        echo cosched/1 state=final policy=corun program=cg class=memory ults=2 alone_s=1 ;;
     batch) echo job 0 100 102 0; echo job 1 102 104 1 ;;
     moca*) echo "emulate: the limit" >&2; exit 124 ;;
     esac
@@ -90,6 +93,11 @@ def check_evaluate(e):
     done = evaluate(e, runner, "--seeds", "2", "--ways", "native corun")
     assert "| ep, cg | 1.00 1.00 (0.33) | 0.75 0.75 (0.50) |" in done.stdout, done.stdout
     assert len(ran()[0]) == 16
+    # With what the records say, those of the latest run of corun.
+    done = evaluate(e, runner, "--ways", "corun again")
+    assert "| ep, cg | 1.00 1.00 (0.67) | 1.00 1.00 (0.67) |" in done.stdout, done.stdout
+    assert lines("calls")[16:] == [
+        "corun jobs/ep --class W --repeat 3 env COSCHED_ULTS=2 jobs/cg --class W --repeat 3"], ran()
     done = evaluate(e, runner, "--mix", "ep sc")
     assert done.returncode == 2 and "--mix 'ep sc': no program 'sc'" in done.stderr, done
 

@@ -153,7 +153,7 @@ static void test_work(void **state)
     assert_non_null(strstr(text, " rho=0.35 best_cores="));
     assert_non_null(strstr(text, " done_s=9.50 steps=1000"));
     assert_null(strstr(text, "alone_s"));
-    assert_null(strstr(text, "ults"));
+    assert_non_null(strstr(text, " ults=1"));
 }
 
 static void test_alone(void **state)
@@ -188,17 +188,45 @@ static void test_ults(void **state)
     assert_int_equal(record_ults(&r), 0);
     r.total.barriers = 10 / 1e-3; /* each millisecond: no harm */
     assert_int_equal(record_ults(&r), 0);
-    r.total.barriers = 10 / 60e-6;
-    assert_int_equal(record_ults(&r), 8);
+    r.total.barriers = 10 / 30e-6;
+    assert_int_equal(record_ults(&r), 4);
+    r.total.barriers = 10 / 60e-6; /* eight, and the runtime chooses fewer */
+    assert_int_equal(record_ults(&r), 0);
     r.total.barriers = 10 / 1e-6;
     assert_int_equal(record_ults(&r), 1);
     r.total.barriers = 0;
-    r.total.steps = 10 / 60e-6; /* short regions are as bad */
-    assert_int_equal(record_ults(&r), 8);
+    r.total.steps = 10 / 30e-6; /* short regions are as bad */
+    assert_int_equal(record_ults(&r), 4);
     r = job(0, 10, 0);
     r.total.preempted = 1000; /* 20 ms in spinning */
     assert_int_equal(record_ults(&r), 0);
     r.total.preempted = 1e6;
+    assert_int_equal(record_ults(&r), 1);
+}
+
+/* Who waits for memory on few cores already needs no tasks for the others. */
+static void test_ults_of_memory(void **state)
+{
+    static const struct {
+        size_t granted, ults;
+        double rho;
+    } want[] = {
+        {16, 0, 0}, {16, 0, 0.06}, {16, 5, 0.1}, {16, 3, 0.16}, {16, 1, 0.3}, {16, 1, 1e9},
+        {64, 7, 0.02}, {64, 2, 0.05}, {64, 1, 0.2}, {1, 0, 0.5}, {0, 0, 0.5},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+        struct record r = {.granted = want[i].granted, .attached = true};
+        struct record_time time = {.ns = S, .cores = 1, .reports = true, .parallel = true,
+                                   .rho = want[i].rho};
+        record_add_time(&r, &time);
+        assert_int_equal(record_ults(&r), want[i].ults);
+    }
+    struct record r = job(0, 10, 0.3); /* and as long in a region that needs all of them */
+    struct record_time time = {.ns = 10 * S, .cores = 8, .reports = true, .parallel = true};
+    record_add_time(&r, &time);
+    assert_int_equal(record_ults(&r), 4);
+    r.total.barriers = 20 / 10e-6; /* the fewer of two */
     assert_int_equal(record_ults(&r), 1);
 }
 
@@ -279,6 +307,7 @@ UNIT(test_record)
         cmocka_unit_test(test_work),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_ults),
+        cmocka_unit_test(test_ults_of_memory),
         cmocka_unit_test(test_totals),
         cmocka_unit_test(test_program),
         cmocka_unit_test(test_decisions),
