@@ -34,6 +34,7 @@
 #define BURST 32      /* looks in quick succession, to find that out */
 #define FRUITLESS 64  /* looks in a row when no task could be preempted */
 #define PERSIST 400   /* looks since the last time that a task did spin */
+#define LATE_MOST 4    /* a signal takes at most so many times as long as the fastest one */
 
 /* Turns.  Who waits in a loop that looks like computing does so for a turn of each of the
    others, so the longer nobody goes on by itself the shorter they are.  Who computes
@@ -104,7 +105,7 @@ static void
 set (struct timer *t, uint64_t ns)
 {
   if (ns && !coop_sample_marks ())
-    ns += 4 * t->late_ns;
+    ns += LATE_MOST * t->late_ns;
   struct itimerspec when = { { 0, 0 }, { 0, (long) ns } };
   t->due_ns = coop_now_ns () + ns;
   coop_syscall (SYS_timer_settime, t->id, 0, (long) &when, 0);
