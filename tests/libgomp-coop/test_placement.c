@@ -160,6 +160,26 @@ static void the_first_tasks_are_on_all_workers(void **state)
     assert_int_equal(ult[0].home, 1);
 }
 
+/* Else no task would have a neighbour in its domain. */
+static void pairs_where_a_domain_has_one_worker(void **state)
+{
+    (void) state;
+    have_workers(8, 2);
+    for (unsigned i = 1; i < 8; i += 2)
+        coop_workers[i].cpu = COOP_CPU_NONE;
+    have_team(34);
+    for (unsigned i = 0; i < 34; i++)
+        assert_int_equal(ult[i].node, there_and_back(i / 2, 4));
+    have_team(7); /* not two for each */
+    for (unsigned i = 0; i < 7; i++)
+        assert_int_equal(ult[i].node, there_and_back(i, 4));
+    coop_workers[1].cpu = 1; /* two in one domain */
+    have_team(34);
+    static const unsigned home[] = { 0, 1, 2, 4, 6, 6, 4 };
+    for (unsigned i = 0; i < 7; i++)
+        assert_int_equal(ult[i].home, home[i]);
+}
+
 static void stolen_tasks_come_back(void **state)
 {
     unsigned first[40];
@@ -229,7 +249,7 @@ static void without_their_domain_tasks_are_dealt_out_evenly(void **state)
 /* All want to be in domain 0.  Number 0 is there; each of the others is on its worker. */
 static void without_room_at_home_a_task_stays(void **state)
 {
-    static const unsigned expected[] = { 0, 0, 0, 2, 1, 1, 2, 1, 2 };
+    static const unsigned expected[] = { 0, 0, 0, 1, 2, 2, 2, 1, 1 };
 
     (void) state;
     have_workers(3, 1);
@@ -453,6 +473,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_tasks_are_on_all_workers),
+        cmocka_unit_test(pairs_where_a_domain_has_one_worker),
         cmocka_unit_test(stolen_tasks_come_back),
         cmocka_unit_test(domains_need_not_follow_numbers),
         cmocka_unit_test(without_its_domain_a_task_goes_where_room_is),

@@ -12,6 +12,12 @@
 /* LLC domains of which the numbers differ by this count as one.  */
 #define DOMAINS 64
 
+static unsigned
+domain_of (unsigned node)
+{
+  return node % DOMAINS;
+}
+
 /* Task or rank N's among WORKERS that are dealt to in turn: there and back, so that
    neighbours are on neighbours where a round ends, too.  */
 static unsigned
@@ -22,15 +28,28 @@ turn (unsigned n, unsigned workers)
   return n / workers % 2 ? workers - 1 - place : place;
 }
 
+/* Tasks in a row of a team of SIZE that begin on the same one of USABLE workers.  */
+static unsigned
+in_a_row (unsigned usable, unsigned size)
+{
+  uint64_t seen = 0;
+
+  for (unsigned i = 0; i < coop_peek (&coop_nworkers); i++)
+    if (coop_may_run (&coop_workers[i]))
+      seen |= UINT64_C (1) << domain_of (coop_peek (&coop_workers[i].node));
+  unsigned domains = (unsigned) __builtin_popcountll (seen);
+  return usable <= domains && size >= 2 * usable ? 2 : 1;
+}
+
 void
 coop_placement_first (struct coop_ult *u, unsigned id, unsigned size)
 {
   unsigned n = coop_peek (&coop_nworkers), last = 0;
-  unsigned usable = coop_worker_usable ();
+  unsigned usable = coop_worker_usable (), row = in_a_row (usable, size);
   /* Not more workers than there are tasks: the others are not started.  */
   if (usable > size)
     usable = size;
-  unsigned wanted = usable ? turn (id, usable) : 0;
+  unsigned wanted = usable ? turn (id / row, usable) : 0;
   for (unsigned i = 0; i < n; i++)
     if (coop_may_run (&coop_workers[i]))
       {
@@ -57,12 +76,6 @@ is_usable (struct coop_worker *w)
 {
   return w->started && coop_may_run (w) && !coop_peek (&w->lost)
 	 && !coop_peek (&w->shared);
-}
-
-static unsigned
-domain_of (unsigned node)
-{
-  return node % DOMAINS;
 }
 
 /* Stores the usable workers by domain; returns their number.  */

@@ -5,7 +5,11 @@
    Tasks are dealt out to the workers in turn, there and back.  A static loop gives what it
    has too many, or all if it has few iterations, to the first tasks: these are on as many
    workers as there are.  Neighbours, whose data lie next to each other, begin on
-   neighbours of the CPUs, or on the same where a turn ends.  What a task works on before
+   neighbours of the CPUs, or on the same where a turn ends, or in pairs where there is no
+   more than one worker in each LLC domain: with none of its neighbours there a stencil has
+   two thirds of its misses on other NUMA nodes, with one less than half
+   (docs/evaluation-emulated.md), and three leave more CPUs without work in loops of few
+   iterations.  What a task works on before
    its first barrier, it touches first: the LLC domain of the worker that it is on then is
    the task's own from then on, wherever it was to begin.  Wherever stealing or another
    allotment has brought it meanwhile, it goes back there when it can: no worker gets more
