@@ -111,7 +111,7 @@ struct vjob {
     double cpu_s;    /* computing, stalled or spinning */
     double waited_s; /* of its threads, for a core */
     double work_s;   /* of them computing */
-    double done_s;   /* of its record, at its end; */
+    double done_s;   /* of its record, at its end */
     size_t ults;     /* likewise */
     uint64_t changes; /* of the CPUs it runs on */
 };

@@ -205,7 +205,8 @@ static double folding_ults(const struct record *r, size_t cores)
     if (!r->profiled || !(r->saturation >= 1) || r->saturation > (double)cores)
         return INFINITY;
     double tasks = r->saturation * cosched_tasks_per_cpu((unsigned long)ceil(r->saturation));
-    return ceil(tasks / (double)cores);
+    double ults = ceil(tasks / (double)cores);
+    return ults < cosched_tasks_per_cpu(cores) ? ults : INFINITY;
 }
 
 size_t record_ults(const struct record *r)
@@ -213,7 +214,10 @@ size_t record_ults(const struct record *r)
     size_t cores = r->granted < COSCHED_MAX_CPUS ? r->granted : COSCHED_MAX_CPUS;
     double most = fmin(synchronised_ults(r), folding_ults(r, cores));
 
-    return most < ULTS_MOST && (!cores || most < cosched_tasks_per_cpu(cores)) ? (size_t)most : 0;
+    /* The runtime goes by CPUs, of which a core may have several: one says something anyway. */
+    if (most > 1 && (most >= ULTS_MOST || (cores && most >= cosched_tasks_per_cpu(cores))))
+        return 0;
+    return (size_t)most;
 }
 
 double record_alone_s(const struct record *r)
