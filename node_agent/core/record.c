@@ -251,6 +251,7 @@ static void add_character(const struct record *r, char *text)
 {
     const char *class = record_class(r);
     double alone_s = record_alone_s(r);
+    size_t ults = record_ults(r);
 
     if (r->granted)
         add(text, " granted=%zu moves=%llu", r->granted,
@@ -272,8 +273,8 @@ static void add_character(const struct record *r, char *text)
         add(text, " steps=%.0f", r->total.steps);
     if (r->total.threads)
         add(text, " threads=%zu", r->total.threads);
-    if (record_ults(r))
-        add(text, " ults=%zu", record_ults(r));
+    if (ults)
+        add(text, " ults=%zu", ults);
     if (!isnan(alone_s))
         add(text, " alone_s=%.2f alone_share=%.2f", alone_s,
             fmin(1, r->alone_s / live_s(r)));

@@ -28,24 +28,29 @@ turn (unsigned n, unsigned workers)
   return n / workers % 2 ? workers - 1 - place : place;
 }
 
-/* Tasks in a row of a team of SIZE that begin on the same one of USABLE workers.  */
+/* Workers that tasks may begin on; stores the number of LLC domains that have them.  */
 static unsigned
-in_a_row (unsigned usable, unsigned size)
+count_usable (unsigned *domains)
 {
+  unsigned usable = 0;
   uint64_t seen = 0;
 
   for (unsigned i = 0; i < coop_peek (&coop_nworkers); i++)
     if (coop_may_run (&coop_workers[i]))
-      seen |= UINT64_C (1) << domain_of (coop_peek (&coop_workers[i].node));
-  unsigned domains = (unsigned) __builtin_popcountll (seen);
-  return usable <= domains && size >= 2 * usable ? 2 : 1;
+      {
+	usable++;
+	seen |= UINT64_C (1) << domain_of (coop_peek (&coop_workers[i].node));
+      }
+  *domains = (unsigned) __builtin_popcountll (seen);
+  return usable;
 }
 
 void
 coop_placement_first (struct coop_ult *u, unsigned id, unsigned size)
 {
   unsigned n = coop_peek (&coop_nworkers), last = 0;
-  unsigned usable = coop_worker_usable (), row = in_a_row (usable, size);
+  unsigned domains, usable = count_usable (&domains);
+  unsigned row = usable <= domains && size >= 2 * usable ? 2 : 1;
   /* Not more workers than there are tasks: the others are not started.  */
   if (usable > size)
     usable = size;

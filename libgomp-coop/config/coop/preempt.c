@@ -34,7 +34,7 @@
 #define BURST 32      /* looks in quick succession, to find that out */
 #define FRUITLESS 64  /* looks in a row when no task could be preempted */
 #define PERSIST 400   /* looks since the last time that a task did spin */
-#define LATE_MOST 4    /* a signal takes at most so many times as long as the fastest one */
+#define LATE_MOST 4   /* a signal takes at most so many times as long as the fastest one */
 
 /* Turns.  Who waits in a loop that looks like computing does so for a turn of each of the
    others, so the longer nobody goes on by itself the shorter they are.  Who computes
