@@ -12,10 +12,10 @@
 #include "model/policy/search/local_search.h"
 #include "model/policy/search/workspace.h"
 
-/* A new layout must be better than the present one by this part, and a step of
- * the search by that.  One that leaves cores idle needs more: where a prediction is wrong they
- * are missed. */
-#define STAY 5e-3
+/* A new layout must be better than the present one by this part: predictions err, and tasks whose
+ * cores leave a NUMA node leave their data there.  A step of the search must gain that.  One that
+ * leaves cores idle needs more: where a prediction is wrong they are missed. */
+#define STAY 2e-2
 #define STEP 1e-3
 #define IDLE 3e-3
 
@@ -73,12 +73,11 @@ static void find_kinds(const struct policy_input *in, size_t *kind)
     }
 }
 
-/* The present layout into LAYOUT; false when it is out of bounds. */
-static bool present(const struct policy_input *in, size_t *layout)
+/* True when each job may have as many cores as in LAYOUT. */
+static bool within_bounds(const struct policy_input *in, const size_t *layout)
 {
     size_t total[POLICY_MAX_JOBS], jobs = in->job_count;
 
-    placement_present(in, layout);
     layout_cores(layout, in->machine->llc_domains, jobs, total);
     for (size_t j = 0; j < jobs; j++)
         if (total[j] < in->jobs[j].min_cores || total[j] > in->jobs[j].max_cores)
@@ -118,14 +117,15 @@ static double worth_of(void *arg, const size_t *layout)
 
 /* Where the search for a layout of CORES begins: where it is now, as usual, or as
  * if nobody had a CPU, as a search by single steps does not find its way from
- * scattered cores to whole LLC domains.  Who moves more must gain more.  Returns its
- * worth. */
-static double begin(struct arrange *a, const size_t *cores, size_t *layout)
+ * scattered cores to whole LLC domains.  Who moves more must gain more.  NOW is the present one's
+ * worth, NAN where it cannot stay.  Returns the worth of LAYOUT. */
+static double begin(struct arrange *a, double now, const size_t *cores, size_t *layout)
 {
     const struct policy_input *in = a->completion->in;
     size_t size = in->machine->llc_domains * in->job_count * sizeof(*layout);
-    double best = present(in, layout) ? worth_of(a, layout) : NAN;
+    double best = now;
 
+    memcpy(layout, a->have, size);
     for (int fresh = 0; fresh < 2; fresh++) {
         if (fresh)
             placement_fresh(in, cores, a->start);
@@ -140,6 +140,24 @@ static double begin(struct arrange *a, const size_t *cores, size_t *layout)
     return best;
 }
 
+static size_t cores_used(const struct policy_input *in, const size_t *layout)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < in->machine->llc_domains * in->job_count; i++)
+        sum += layout[i];
+    return sum;
+}
+
+/* True when nothing is to be moved for LAYOUT; NOW is as of begin(). */
+static bool present_stays(struct arrange *a, double now, const size_t *layout)
+{
+    const struct policy_input *in = a->completion->in;
+
+    return worth_of(a, layout) <= now + STAY * fabs(now) &&
+           cores_used(in, a->have) >= cores_used(in, layout);
+}
+
 void arrange(struct arrange *a, struct completion *completion, const double *fair,
              size_t evaluations, size_t *cores, size_t *layout)
 {
@@ -150,7 +168,8 @@ void arrange(struct arrange *a, struct completion *completion, const double *fai
     a->completion = completion;
     a->fair = fair;
     placement_present(in, a->have);
-    double value = begin(a, cores, layout);
+    double now = within_bounds(in, a->have) ? worth_of(a, a->have) : NAN;
+    double value = begin(a, now, cores, layout);
     find_kinds(in, a->kind);
     for (size_t j = 0; j < jobs; j++) {
         min[j] = in->jobs[j].min_cores;
@@ -169,6 +188,8 @@ void arrange(struct arrange *a, struct completion *completion, const double *fai
                                  .evaluations = evaluations + 1,
                                  .scratch = a->look};
     local_search(&search, layout);
+    if (present_stays(a, now, layout))
+        memcpy(layout, a->have, nodes * jobs * sizeof(*layout));
     worth_of(a, layout); /* the completion is the layout's again */
     layout_cores(layout, nodes, jobs, cores);
 }

@@ -8,9 +8,10 @@
 /* Concept
  *
  * Which LLC domains a job has matters where links are loaded unevenly, and whole domains may be
- * too coarse a unit.  A division is placed as usual; the present layout stays if it is as good;
- * then local search (local_search.h) goes on from there.  A serial job stays on its LLC domain: its
- * data are there, and its core is not to be the one that is worst for the others.
+ * too coarse a unit.  A division is placed as usual, or the present layout taken if that is about
+ * as good; then local search (local_search.h) goes on from there.  If all that gains little the
+ * present layout stays, unless cores were idle.  A serial job stays on its LLC domain: its data
+ * are there, and its core is not to be the one that is worst for the others.
  */
 
 #include "model/policy/search/completion.h"
