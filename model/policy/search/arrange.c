@@ -149,12 +149,12 @@ static size_t cores_used(const struct policy_input *in, const size_t *layout)
     return sum;
 }
 
-/* True when nothing is to be moved for LAYOUT; NOW is as of begin(). */
-static bool present_stays(struct arrange *a, double now, const size_t *layout)
+/* True when nothing is to be moved for LAYOUT, which is worth VALUE; NOW is as of begin(). */
+static bool present_stays(const struct arrange *a, double now, double value, const size_t *layout)
 {
     const struct policy_input *in = a->completion->in;
 
-    return worth_of(a, layout) <= now + STAY * fabs(now) &&
+    return value <= now + STAY * fabs(now) &&
            cores_used(in, a->have) >= cores_used(in, layout);
 }
 
@@ -187,8 +187,8 @@ void arrange(struct arrange *a, struct completion *completion, const double *fai
                                  .idle_gain = IDLE * fabs(value),
                                  .evaluations = evaluations + 1,
                                  .scratch = a->look};
-    local_search(&search, layout);
-    if (present_stays(a, now, layout))
+    struct local_search_result found = local_search(&search, layout);
+    if (present_stays(a, now, found.value, layout))
         memcpy(layout, a->have, nodes * jobs * sizeof(*layout));
     worth_of(a, layout); /* the completion is the layout's again */
     layout_cores(layout, nodes, jobs, cores);
