@@ -202,8 +202,9 @@ struct policy_proposal {
     bool keeps;    /* not placed: who has cores keeps them, however scattered */
     bool rotates, periodic; /* as in the decision; a policy that is
                                         periodic need not say so */
-    bool fair;      /* the policy has seen to fairness itself */
-    bool own_rules; /* neither fairness nor hysteresis may change it */
+    bool own_rules; /* the policy has seen to fairness and hysteresis itself */
+    bool kept;      /* hysteresis held the present division, */
+    double passed;  /* which this part of its value would have been gained by */
     double system_util;
     double figure[6]; /* the policy's, from decide() to explain() */
 };

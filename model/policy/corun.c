@@ -357,6 +357,19 @@ static void decide_blind(struct corun *c, const struct policy_input *input,
     take_turns(c, input, proposal);
 }
 
+/* The best division's layout, or the present one by hysteresis; the completion is its. */
+static void place(struct corun *c, const struct policy_input *input,
+                  struct policy_proposal *proposal)
+{
+    double now, next = arrange(c->arrange, &c->completion, c->fair,
+                               completion_evaluations(input, input->options[EFFORT]),
+                               proposal->cores, proposal->layout, &now);
+
+    placement_present(input, input->workspace->have);
+    hysteresis_hold(input, input->workspace->have, now, next, proposal);
+    completion_layout(&c->completion, proposal->layout);
+}
+
 static void decide_known(struct corun *c, const struct policy_input *input,
                          struct policy_proposal *proposal)
 {
@@ -366,14 +379,11 @@ static void decide_known(struct corun *c, const struct policy_input *input,
     completion_begin(&c->completion, input, input->options[OBJECTIVE] > 0);
     memcpy(c->fair, c->completion.alone, input->job_count * sizeof(*c->fair));
     fairness_bounds(input, c->fair);
-    proposal->fair = true;
     figure[EQUAL] = candidates(c, input, proposal->layout);
     improve(c, input);
     completion_order(&c->completion, c->order);
     memcpy(proposal->cores, c->best, input->job_count * sizeof(*c->best));
-    arrange(c->arrange, &c->completion, c->fair,
-            completion_evaluations(input, input->options[EFFORT]), proposal->cores,
-            proposal->layout);
+    place(c, input, proposal);
     if (any_grows(input))
         spread(input, proposal->cores, proposal->layout);
     proposal->placed = true;
@@ -388,23 +398,12 @@ static void decide_known(struct corun *c, const struct policy_input *input,
 static enum model_status decide(const struct policy_input *input, void *memory,
                                 struct policy_proposal *proposal)
 {
+    proposal->own_rules = true;
     if (predict_begin(input))
         decide_known(memory, input, proposal);
     else
         decide_blind(memory, input, proposal);
     return MODEL_OK;
-}
-
-/* The shorter the time the better. */
-static double value(const struct policy_input *input, void *memory,
-                    const size_t *counts)
-{
-    struct corun *c = memory;
-
-    if (!predict_begin(input) ||
-        isnan(completion_layout(&c->completion, counts)))
-        return NAN;
-    return -completion_cost(&c->completion, c->fair);
 }
 
 /* Cores that PROPOSAL leaves idle though a job may have them. */
@@ -479,6 +478,5 @@ const struct policy policy_corun = {
     .init = corun_new,
     .free = corun_free,
     .decide = decide,
-    .value = value,
     .explain = explain,
 };

@@ -10,44 +10,55 @@
 #include "model/policy/state.h"
 #include "model/policy/search/workspace.h"
 
-bool hysteresis_apply(const struct policy *policy,
-                      const struct policy_input *input,
-                      struct policy_proposal *proposal, double *gain)
+/* True when a job gives up cores on an LLC domain from HAVE to LAYOUT, CELLS cells each. */
+static bool takes_away(const size_t *have, const size_t *layout, size_t cells)
 {
-    struct policy_workspace *ws = input->workspace;
-    double margin = input->options[POLICY_HYSTERESIS], now, next;
+    for (size_t i = 0; i < cells; i++)
+        if (layout[i] < have[i])
+            return true;
+    return false;
+}
 
-    if (!policy->value || !(margin > 0) || !input->state ||
-        input->state->mode != POLICY_SPACE ||
-        proposal->mode != POLICY_SPACE || !state_same(input->state, input))
-        return false;
-    if (proposal->placed) {
-        next = policy->value(input, input->state->own, proposal->layout);
-        placement_present(input, ws->have);
-        if (!memcmp(ws->have, proposal->layout,
-                    input->machine->llc_domains * input->job_count *
-                        sizeof(*ws->have)))
-            return false;
-        layout_cores(ws->have, input->machine->llc_domains, input->job_count,
-                     ws->trial);
-        now = policy->value(input, input->state->own, ws->have);
-    } else {
-        placement_counts(input, proposal->cores, ws->fresh);
-        next = policy->value(input, input->state->own, ws->fresh);
-        placement_present(input, ws->have);
-        layout_cores(ws->have, input->machine->llc_domains, input->job_count,
-                     ws->trial);
-        if (!memcmp(ws->trial, proposal->cores,
-                    input->job_count * sizeof(*ws->trial)))
-            return false;
-        now = policy->value(input, input->state->own, ws->have);
-    }
-    if (!isfinite(now) || !isfinite(next) || next > now + margin * fabs(now))
-        return false;
-    *gain = now != 0 ? (next - now) / fabs(now) : 0;
-    memcpy(proposal->cores, ws->trial,
-           input->job_count * sizeof(*ws->trial));
-    placement_present(input, proposal->layout);
+void hysteresis_hold(const struct policy_input *input, const size_t *have, double now,
+                     double next, struct policy_proposal *proposal)
+{
+    double margin = input->options[POLICY_HYSTERESIS];
+    size_t cells = input->machine->llc_domains * input->job_count;
+
+    if (!(margin > 0) || !(next <= now + margin * fabs(now)) ||
+        !takes_away(have, proposal->layout, cells))
+        return;
+    proposal->kept = true;
+    proposal->passed = now != 0 ? (next - now) / fabs(now) : 0;
+    memcpy(proposal->layout, have, cells * sizeof(*have));
+    layout_cores(have, input->machine->llc_domains, input->job_count, proposal->cores);
     proposal->placed = true;
-    return true;
+}
+
+/* True when each job has as many cores in LAYOUT as in CORES. */
+static bool same_cores(const struct policy_input *input, const size_t *layout,
+                       const size_t *cores)
+{
+    size_t has[POLICY_MAX_JOBS];
+
+    layout_cores(layout, input->machine->llc_domains, input->job_count, has);
+    return !memcmp(has, cores, input->job_count * sizeof(*has));
+}
+
+void hysteresis_apply(const struct policy *policy, const struct policy_input *input,
+                      struct policy_proposal *proposal)
+{
+    size_t *have = input->workspace->have;
+
+    if (!policy->value || !input->state || input->state->mode != POLICY_SPACE ||
+        proposal->mode != POLICY_SPACE || !state_same(input->state, input))
+        return;
+    if (!proposal->placed)
+        placement_counts(input, proposal->cores, proposal->layout);
+    double next = policy->value(input, input->state->own, proposal->layout);
+    placement_present(input, have);
+    /* Who does not say where cores are to be may have them on other LLC domains. */
+    if (!proposal->placed && same_cores(input, have, proposal->cores))
+        return;
+    hysteresis_hold(input, have, policy->value(input, input->state->own, have), next, proposal);
 }

@@ -104,7 +104,6 @@ static enum model_status check_input(const struct policy *policy,
 /* What the rules did to a proposal, for the reason. */
 struct ruling {
     size_t fair_cores, fair_job;
-    double gain; /* that hysteresis passed over */
     struct power_ruling power;
 };
 
@@ -153,7 +152,7 @@ static void explain(const struct policy *policy,
     power_explain(input, proposal, &ruling->power, reason, size);
     if (out->kept)
         policy_append(reason, size, "; kept, another division promises %.1f %% only",
-                      100 * ruling->gain);
+                      100 * proposal->passed);
 }
 
 /* Decide, apply the rules and place; INPUT has all that is optional. */
@@ -169,18 +168,16 @@ static enum model_status decide_fitted(const struct policy *policy,
         policy->decide(input, input->state ? input->state->own : NULL,
                        &proposal);
 
-    out->kept = false;
     if (status == MODEL_OK && proposal.mode == POLICY_SPACE &&
         !proposal.own_rules) {
-        if (!proposal.fair)
-            fairness_apply(input, &proposal, &ruling.fair_cores,
-                           &ruling.fair_job);
-        out->kept = hysteresis_apply(policy, input, &proposal, &ruling.gain);
+        fairness_apply(input, &proposal, &ruling.fair_cores, &ruling.fair_job);
+        hysteresis_apply(policy, input, &proposal);
     }
     if (status != MODEL_OK)
         return status;
     power_apply(input, &proposal, &ruling.power);
     out->mode = proposal.mode;
+    out->kept = proposal.kept;
     out->rotates = proposal.rotates;
     out->periodic = policy->periodic || proposal.periodic;
     out->system_util = proposal.system_util;

@@ -26,13 +26,16 @@ void fairness_apply(const struct policy_input *input,
  * without a bound. */
 void fairness_bounds(const struct policy_input *input, double *speed);
 
-/* Hysteresis.  When the situation is that of the last decision and POLICY's
- * value of PROPOSAL exceeds that of the present division by less than the
- * option says, PROPOSAL becomes the present division.  *GAIN receives what
- * would have been gained; true when it was held. */
-bool hysteresis_apply(const struct policy *policy,
-                      const struct policy_input *input,
-                      struct policy_proposal *proposal, double *gain);
+/* Hysteresis: a division is not changed for less than predictions err, as data stay where cores
+ * leave.  HAVE[llc_domains * job_count], the present layout, is worth NOW (NAN: cannot stay),
+ * PROPOSAL, cores and layout, is worth NEXT.  Where NEXT exceeds NOW by no more than the option
+ * says PROPOSAL becomes HAVE, and says so; but not where it takes no core from anybody. */
+void hysteresis_hold(const struct policy_input *input, const size_t *have, double now,
+                     double next, struct policy_proposal *proposal);
+
+/* The same by POLICY's value(), when the situation is that of the last decision. */
+void hysteresis_apply(const struct policy *policy, const struct policy_input *input,
+                      struct policy_proposal *proposal);
 
 /* OUT->relative_speed: predicted speeds relative to those alone where OUT puts the jobs; where
  * nothing can be predicted, the part of its cores that a job has.  Called after the policy's

@@ -91,6 +91,35 @@ static void test_corun_spreads(void **state)
     mix_free(&mix);
 }
 
+/* Option "hysteresis" says which gain is enough, and what was passed over is told. */
+static void test_corun_hysteresis(void **state)
+{
+    static const double margin[] = {0, 0.02, 0.2};
+    double values[POLICY_OPTIONS_MAX];
+    struct mix mix;
+    int owner[MAX_CPUS];
+
+    (void)state;
+    two_domains(&mix);
+    mix.jobs[0].max_cores = mix.jobs[1].max_cores = 4;
+    for (size_t j = 0; j < 2; j++) {
+        set_rho(&mix, j, 0.5);
+        mix.profile[j]->locality = 1;
+    }
+    for (int cpu = 0; cpu < 8; cpu++)
+        mix.owner[cpu] = cpu / 4;
+    for (size_t i = 0; i < 3; i++) {
+        policy_options_init(policy_find("corun"), values);
+        values[POLICY_HYSTERESIS] = margin[i];
+        mix.input.options = values;
+        struct policy_decision out = decided("corun", &mix, owner);
+        assert_int_equal(out.kept, i == 2);
+        assert_int_equal(out.moved, i == 2 ? 0 : 4);
+        assert_int_equal(strstr(out.reason, "; kept, another division promises ") != NULL, i == 2);
+    }
+    mix_free(&mix);
+}
+
 /* A core that nobody has is taken, however little that gains. */
 static void test_corun_takes_idle(void **state)
 {
@@ -443,6 +472,7 @@ UNIT(test_policy_corun)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_corun_golden),
         cmocka_unit_test(test_corun_spreads),
+        cmocka_unit_test(test_corun_hysteresis),
         cmocka_unit_test(test_corun_takes_idle),
         cmocka_unit_test(test_corun_spreads_growth),
         cmocka_unit_test(test_corun_spreads_all),

@@ -12,10 +12,8 @@
 #include "model/policy/search/local_search.h"
 #include "model/policy/search/workspace.h"
 
-/* A new layout must be better than the present one by this part: predictions err, and tasks whose
- * cores leave a NUMA node leave their data there.  A step of the search must gain that.  One that
- * leaves cores idle needs more: where a prediction is wrong they are missed. */
-#define STAY 2e-2
+/* A step of the search must gain this part.  One that leaves cores idle needs more: where a
+ * prediction is wrong they are missed. */
 #define STEP 1e-3
 #define IDLE 3e-3
 
@@ -132,7 +130,7 @@ static double begin(struct arrange *a, double now, const size_t *cores, size_t *
         else
             placement_counts(in, cores, a->start);
         double worth = worth_of(a, a->start);
-        if (isnan(best) || worth > best + STAY * fabs(best)) {
+        if (isnan(best) || worth > best + in->options[POLICY_HYSTERESIS] * fabs(best)) {
             memcpy(layout, a->start, size);
             best = worth;
         }
@@ -140,26 +138,8 @@ static double begin(struct arrange *a, double now, const size_t *cores, size_t *
     return best;
 }
 
-static size_t cores_used(const struct policy_input *in, const size_t *layout)
-{
-    size_t sum = 0;
-
-    for (size_t i = 0; i < in->machine->llc_domains * in->job_count; i++)
-        sum += layout[i];
-    return sum;
-}
-
-/* True when nothing is to be moved for LAYOUT, which is worth VALUE; NOW is as of begin(). */
-static bool present_stays(const struct arrange *a, double now, double value, const size_t *layout)
-{
-    const struct policy_input *in = a->completion->in;
-
-    return value <= now + STAY * fabs(now) &&
-           cores_used(in, a->have) >= cores_used(in, layout);
-}
-
-void arrange(struct arrange *a, struct completion *completion, const double *fair,
-             size_t evaluations, size_t *cores, size_t *layout)
+double arrange(struct arrange *a, struct completion *completion, const double *fair,
+               size_t evaluations, size_t *cores, size_t *layout, double *now)
 {
     const struct policy_input *in = completion->in;
     size_t jobs = in->job_count, nodes = in->machine->llc_domains;
@@ -168,8 +148,8 @@ void arrange(struct arrange *a, struct completion *completion, const double *fai
     a->completion = completion;
     a->fair = fair;
     placement_present(in, a->have);
-    double now = within_bounds(in, a->have) ? worth_of(a, a->have) : NAN;
-    double value = begin(a, now, cores, layout);
+    *now = within_bounds(in, a->have) ? worth_of(a, a->have) : NAN;
+    double value = begin(a, *now, cores, layout);
     find_kinds(in, a->kind);
     for (size_t j = 0; j < jobs; j++) {
         min[j] = in->jobs[j].min_cores;
@@ -188,8 +168,6 @@ void arrange(struct arrange *a, struct completion *completion, const double *fai
                                  .evaluations = evaluations + 1,
                                  .scratch = a->look};
     struct local_search_result found = local_search(&search, layout);
-    if (present_stays(a, now, found.value, layout))
-        memcpy(layout, a->have, nodes * jobs * sizeof(*layout));
-    worth_of(a, layout); /* the completion is the layout's again */
     layout_cores(layout, nodes, jobs, cores);
+    return found.value;
 }
