@@ -489,7 +489,7 @@ static void touch(struct vjob *v, double work_s)
         v->local[machine->local_node[machine->llc_domain[c]]] += fresh / count;
 }
 
-/* Its cores without work spin in DT seconds. */
+/* Its cores without work spin in DT seconds; those that move pages do not. */
 static void report_idle(struct vjob *v, double dt)
 {
     struct cosched_cpuset cpus;
@@ -497,8 +497,8 @@ static void report_idle(struct vjob *v, double dt)
     if (!v->report || v->region->kind == REGION_SERIAL)
         return;
     vjob_cpus(v, &cpus);
-    v->report->regions[v->entry].idle_ns +=
-        (uint64_t)(fmax(0, cpuset_count(&cpus) - v->busy) * dt * 1e9);
+    double idle = fmax(0, cpuset_count(&cpus) * vpages_rest(&v->pages) - v->busy);
+    v->report->regions[v->entry].idle_ns += (uint64_t)(idle * dt * 1e9);
 }
 
 /* Its pages follow its CPUs. */

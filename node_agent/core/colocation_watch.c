@@ -73,6 +73,7 @@ static bool look(struct colocation_watch *w, const struct observer_reading *read
 /* VALUE is how it has been for US. */
 static void average(struct colocation_watch *w, const double *value, double us)
 {
+    us = fmin(us, COLOCATION_WATCH_US);
     w->us = fmin(w->us + us, COLOCATION_WATCH_US);
     for (size_t i = 0; i < COLOCATION_SHARES; i++)
         w->value[i] += us / w->us * (value[i] - w->value[i]);
@@ -100,13 +101,15 @@ void colocation_watch_add(struct colocation_watch *w, const struct observer_read
     bool moves[POLICY_MAX_JOBS];
     double value[COLOCATION_SHARES];
 
-    w->look_us += us;
-    if (w->look_us < COLOCATION_WATCH_LOOK_US || count < 2 || count > POLICY_MAX_JOBS ||
+    if ((w->look_us += us) < COLOCATION_WATCH_LOOK_US)
+        return;
+    us = w->look_us;
+    w->look_us = 0; /* time in which nothing is known tells nothing */
+    if (count < 2 || count > POLICY_MAX_JOBS ||
         !look(w, readings, shares, count, profile, moves))
         return;
     colocation_compare(w->colocation, profile, moves, count, w->counts, value);
-    average(w, value, w->look_us);
-    w->look_us = 0;
+    average(w, value, us);
     choose(w);
     for (size_t j = 0; j < count; j++)
         if (moves[j])

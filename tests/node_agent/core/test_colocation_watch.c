@@ -106,6 +106,29 @@ static void test_changes(void **state)
     end(&w);
 }
 
+/* A minute in which nothing is known does not make one look count for a minute. */
+static void test_gap(void **state)
+{
+    struct world w;
+
+    (void)state;
+    for (int silent = 0; silent < 2; silent++) {
+        begin(&w, 0.005);
+        run(&w, JOBS, 3);
+        assert_int_equal(w.job[0].near_share, ALL_NEAR);
+        run(&w, 1, silent ? 0 : 60);
+        if (silent) /* the agent was stopped */
+            colocation_watch_add(w.watch, w.reading, w.share, 1, 60e6);
+        workload_free(w.region[0].profile);
+        w.region[0].profile = workload_new_rho(DOMAINS, 10 * RHO, MACHINE_DEFAULT_SERVICE_US);
+        w.reading[1].dop = 1;
+        w.share[1].loop->cores[1] = 1;
+        run(&w, JOBS, 0.2);
+        assert_int_equal(w.job[0].near_share, ALL_NEAR);
+        end(&w);
+    }
+}
+
 /* Who has no such pages, or does not want them moved, is told nothing. */
 static void test_refuses(void **state)
 {
@@ -152,7 +175,7 @@ UNIT(test_colocation_watch)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_near),    cmocka_unit_test(test_small_gain),
         cmocka_unit_test(test_changes), cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_unknown), cmocka_unit_test(test_gap),
     };
 
     return cmocka_run_group_tests_name("test_colocation_watch", tests, NULL, NULL);
