@@ -370,15 +370,17 @@ bool plan_differs(const struct plan_input *in, const struct plan *plan)
     return false;
 }
 
-/* Nothing is divided. */
+/* Nothing is divided: all share the time. */
 static void fill_drained(const struct plan_input *in, struct plan *plan)
 {
     plan->policy = policy_find("native");
     plan->native = true;
     plan->mapping = MAPPER_NONE;
     plan->turns = plan->periodic = false;
-    for (size_t i = 0; i < in->count; i++)
+    for (size_t i = 0; i < in->count; i++) {
         plan->share[i].cpus = in->jobs[i]->granted;
+        plan->share[i].relative_speed = 1 / (double)in->count;
+    }
     snprintf(plan->reason, sizeof(plan->reason),
              "sharing is drained%s%.200s: every job has what Slurm gave it",
              *in->drained ? ", " : "", in->drained);

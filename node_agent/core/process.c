@@ -6,10 +6,35 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "node_agent/core/host.h"
 #include "node_agent/core/job.h"
 #include "node_agent/core/task_maps.h"
+
+static struct record_totals sum_up(const struct report_view *view)
+{
+    struct record_totals all = {.regions = view->used, .preempted = (double)view->preempted};
+
+    for (uint32_t i = 0; i < view->used; i++) {
+        all.steps += (double)view->regions[i].entries;
+        all.barriers += (double)view->regions[i].barriers;
+        all.waited_s += (double)view->regions[i].idle_ns * 1e-9;
+    }
+    return all;
+}
+
+/* A process that was attached before takes what is in its page into the next one. */
+static void take_up(struct process *p)
+{
+    for (size_t i = 0; i < JOB_PAGES; i++) {
+        struct report *left = p->job->left[i];
+        if (left && report_pid(left) == p->pid &&
+            report_read(left, p->pid, p->previous, NULL) == 0)
+            p->before = sum_up(p->previous);
+    }
+    memset(p->previous, 0, sizeof(*p->previous));
+}
 
 struct process *process_attach(struct job *job, pid_t pid,
                                const struct topology *topology,
@@ -39,6 +64,7 @@ struct process *process_attach(struct job *job, pid_t pid,
         errtext_set(err, ENOMEM, "attach: out of memory");
         goto fail;
     }
+    take_up(p);
     p->view->region = p->previous->region = COSCHED_REGION_SERIAL;
     if (!(p->allotment = allotment_new(&job->granted, lease_ns,
                                        topology_llc_domains(topology),
@@ -204,15 +230,18 @@ double process_take_cpu(struct process *p, uint64_t now_ns)
 
 void process_add_totals(const struct process *p, struct record_totals *totals)
 {
-    totals->regions += p->view->used;
+    struct record_totals now = sum_up(p->view), before = p->before;
+
+    /* A page that is no report counts no more; a program that was executed meanwhile begins at 0. */
     if (p->bad)
         return;
-    for (uint32_t i = 0; i < p->view->used; i++) {
-        totals->steps += (double)p->view->regions[i].entries;
-        totals->barriers += (double)p->view->regions[i].barriers;
-        totals->waited_s += (double)p->view->regions[i].idle_ns * 1e-9;
-    }
-    totals->preempted += (double)p->view->preempted;
+    if (now.steps < before.steps || now.regions < before.regions)
+        before = (struct record_totals){0};
+    totals->regions += now.regions - before.regions;
+    totals->steps += now.steps - before.steps;
+    totals->barriers += now.barriers - before.barriers;
+    totals->waited_s += now.waited_s - before.waited_s;
+    totals->preempted += now.preempted - before.preempted;
     if (p->team > totals->threads)
         totals->threads = p->team;
 }

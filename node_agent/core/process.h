@@ -37,6 +37,7 @@ struct process {
     uint64_t cpu_read_ns; /* then, */
     double cpu_rate;   /* and the cores that it had used on average just before */
     uint64_t round;    /* when strays of it were last looked for */
+    struct record_totals before; /* what it did before it detached here, which its page has, too */
     bool bad;          /* its page is no report: treated as silent */
     bool must_ack;     /* a shrink waits for its applied generation */
     bool serial;       /* in a serial region now */
@@ -90,7 +91,7 @@ void process_add_work(const struct process *process, bool all,
  * ended, as many as before. */
 double process_take_cpu(struct process *process, uint64_t now_ns);
 
-/* Add what the process has done so far. */
+/* Add what the process has done so far, less what is counted since it was attached before. */
 void process_add_totals(const struct process *process, struct record_totals *totals);
 
 /* True when the last two readings differ in work: it runs.  False says nothing. */

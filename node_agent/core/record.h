@@ -94,8 +94,8 @@ struct record_time {
 /* Account for TIME. */
 void record_add_time(struct record *record, const struct record_time *time);
 
-/* TOTALS are what it has done so far.  What is known to be more, of before a restart of the agent,
- * when the counts began again with the reports, stays. */
+/* TOTALS are what it has done so far.  What is known to be more, as the agent was killed before it
+ * could save that a process had ended, stays. */
 void record_set_totals(struct record *record, const struct record_totals *totals);
 
 /* What it says of its work is more than its CPU time, perhaps: cut it down to that. */

@@ -128,6 +128,11 @@ int report_read(struct report *r, pid_t pid, struct report_view *view,
     return 0;
 }
 
+pid_t report_pid(const struct report *r)
+{
+    return (pid_t)copy32(r, offsetof(struct cosched_report, pid));
+}
+
 bool report_glance(const struct report *r, uint32_t *region, uint64_t *begin_ns)
 {
     struct cosched_report head;

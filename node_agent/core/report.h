@@ -54,6 +54,9 @@ int report_fd(const struct report *report);
 int report_read(struct report *report, pid_t pid, struct report_view *view,
                 struct errtext *err);
 
+/* Whose it is, as it says; 0: it has not filled in the page so far. */
+pid_t report_pid(const struct report *report);
+
 /* Only in which region the process is, COSCHED_REGION_SERIAL or another number, and when its last
  * parallel one began, unchecked: two equal answers say that none was between.  False: the process
  * has not filled in the page so far. */

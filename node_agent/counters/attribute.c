@@ -247,7 +247,7 @@ static double part_of_memory(const struct work *w, const double *mine, size_t m)
 {
     if (w->column[m] > 0)
         return mine[m] / w->column[m];
-    double sum = sum_of(w->all, w->pairs);
+    double sum = sum_of(w->column, w->memories);
     return sum > 0 ? sum_of(mine, w->memories) / sum : 0;
 }
 

@@ -83,10 +83,15 @@ static bool same_cores(const struct loop *a, const struct loop *b)
            !memcmp(a->cores, b->cores, a->llc_domains * sizeof(*a->cores));
 }
 
-/* A value that was not known in one of two intervals is not known. */
-static void add_known(double *to, double more)
+/* True when B knows something of an LLC domain that A does not: a sample was late, or a counter was
+ * somebody else's. */
+static bool knows_less(const struct loop *a, const struct loop *b)
 {
-    *to = *to > 0 && more > 0 ? *to + more : 0;
+    for (size_t n = 0; n < a->llc_domains; n++)
+        if ((!(a->llc_accesses[n] > 0) && b->llc_accesses[n] > 0) ||
+            (!(a->useful_cycles[n] > 0) && b->useful_cycles[n] > 0))
+            return true;
+    return false;
 }
 
 static void add(struct loop *to, const struct loop *more)
@@ -104,12 +109,9 @@ static void add(struct loop *to, const struct loop *more)
             to->requests[i].prefetch += more->requests[i].prefetch;
             to->read_misses[i] += more->read_misses[i];
         }
-        add_known(&to->llc_accesses[n], more->llc_accesses[n]);
-        add_known(&to->useful_cycles[n], more->useful_cycles[n]);
-        if (to->useful_cycles[n] > 0)
-            to->stalled_cycles[n] += more->stalled_cycles[n];
-        else
-            to->stalled_cycles[n] = 0;
+        to->llc_accesses[n] += more->llc_accesses[n];
+        to->useful_cycles[n] += more->useful_cycles[n];
+        to->stalled_cycles[n] += more->stalled_cycles[n];
     }
 }
 
@@ -199,8 +201,12 @@ void measure_add_loop(struct measure *m, size_t dop, const struct loop *loop)
         forget_loops(m);
     cache_power_add(&m->power, loop);
     if (p->loop && same_cores(p->loop, loop)) {
-        add(p->loop, loop);
-        return;
+        if (knows_less(loop, p->loop))
+            return;
+        if (!knows_less(p->loop, loop)) {
+            add(p->loop, loop);
+            return;
+        }
     }
     loop_free(p->loop);
     p->loop = copy(loop);

@@ -73,8 +73,9 @@ enum counters_unit measure_unit(const struct measure_point *point,
 void measure_idle(struct loop *loop, double idle_us, double rounds);
 
 /* Add what was counted, LOOP, at DOP, for which measure_add() was called
- * before (else nothing happens).  LOOP stays the caller's; without memory the
- * addition is dropped. */
+ * before (else nothing happens).  What knows less than was known before, of the
+ * same cores, is left out, and what knows more begins anew.  LOOP stays the
+ * caller's; without memory the addition is dropped. */
 void measure_add_loop(struct measure *measure, size_t dop,
                       const struct loop *loop);
 

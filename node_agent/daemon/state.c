@@ -27,6 +27,9 @@ static const struct field task_fields[] = {
     FIELD(struct task, start, "start", 1),
     {0}};
 
+#define ENDED(member) \
+    FIELD(struct job, ended.member, "ended_" #member, 1 | FIELD_OPTIONAL)
+
 static const struct field job_fields[] = {
     FIELD(struct job, uid, "uid", 1),
     FIELD(struct job, restarts, "restarts", 1),
@@ -46,6 +49,8 @@ static const struct field job_fields[] = {
     FIELD(struct job, batch_pid, "batch_pid", 1 | FIELD_OPTIONAL),
     FIELD(struct job, announced_ns, "announced_up_ns", 1 | FIELD_OPTIONAL),
     FIELD(struct job, ended_ns, "ended_up_ns", 1 | FIELD_OPTIONAL),
+    ENDED(regions), ENDED(steps), ENDED(barriers), ENDED(waited_s), ENDED(preempted),
+    ENDED(threads),
     {0}};
 
 static const struct field pending_fields[] = {

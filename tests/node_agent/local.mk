@@ -139,6 +139,7 @@ units += %D%/unit
 	%D%/core/test_plan_nodes.c \
 	%D%/core/test_thread_map.c \
 	%D%/core/test_useful.c \
+	%D%/core/test_process.c \
 	%D%/core/test_record.c \
 	%D%/core/test_report.c \
 	%D%/core/test_standing.c \

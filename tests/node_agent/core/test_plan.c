@@ -122,6 +122,17 @@ static void test_remaining_work(void **state)
     assert_true(cores(f, 1) >= 1);
 }
 
+/* While sharing is drained jobs share the time, and are credited with what they do. */
+static void test_drained(void **state)
+{
+    struct fixture *f = *state;
+
+    f->input.drained = "";
+    make(f);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(f->share[i].relative_speed == 0.5);
+}
+
 static void test_one_is_profiled_at_a_time(void **state)
 {
     struct fixture *f = *state;
@@ -675,7 +686,7 @@ UNIT(test_plan)
         T(test_policy_options),    T(test_check_options),
         T(test_no_profiling),      T(test_facts),
         T(test_allocates_nothing), T(test_weights), T(test_profiling_for_energy),
-        T(test_remaining_work),    T(test_native_limits),
+        T(test_remaining_work),    T(test_native_limits), T(test_drained),
         T(test_clean),
         cmocka_unit_test_setup_teardown(test_measured_alone, setup_two_cores,
                                         fake_plan_free),

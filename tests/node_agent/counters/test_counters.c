@@ -352,10 +352,14 @@ static void test_measure(void **state)
     measure_add_loop(&m, 2, l);
     const struct measure_point *p = measure_find(&m, 2);
     assert_true(p->loop->total_us == 200 && p->loop->useful_cycles[0] == 1e6);
-    l->useful_cycles[0] = 0; /* not known this time: not known at all */
+    l->useful_cycles[0] = l->stalled_cycles[0] = 0; /* not known this time: left out */
     measure_add_loop(&m, 2, l);
-    assert_true(p->loop->total_us == 300 && p->loop->useful_cycles[0] == 0 &&
-                p->loop->stalled_cycles[0] == 0);
+    assert_true(p->loop->total_us == 200 && p->loop->useful_cycles[0] == 1e6);
+    l->useful_cycles[0] = 5e5;
+    l->llc_accesses[0] = 7; /* known for the first time: begins anew */
+    measure_add_loop(&m, 2, l);
+    assert_true(p->loop->total_us == 100 && p->loop->llc_accesses[0] == 7 &&
+                p->loop->useful_cycles[0] == 5e5);
     other->cores[0] = other->cores[1] = 1; /* elsewhere: begins again */
     other->total_us = 7;
     measure_add_loop(&m, 2, other);
