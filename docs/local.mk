@@ -9,7 +9,8 @@ EXTRA_DIST += docs/architecture.md docs/counters.md \
 	docs/monitoring.md docs/operate.md docs/settings.md docs/versions.md
 pkgdata_DATA += docs/scenario.schema.json
 EXTRA_DIST += docs/scenario.schema.json
-EXTRA_DIST += docs/evaluation.md docs/evaluation-emulated.md docs/evaluation-simulated.md \
+EXTRA_DIST += docs/evaluation.md docs/evaluation-emulated.md docs/evaluation-findings.md \
+	docs/evaluation-simulated.md docs/evaluation-studies.md \
 	docs/evaluation.json docs/evaluation.svg \
 	docs/evaluation/timeshare.json
 

@@ -232,7 +232,7 @@ void process_add_totals(const struct process *p, struct record_totals *totals)
 {
     struct record_totals now = sum_up(p->view), before = p->before;
 
-    /* A page that is no report counts no more; a program that was executed meanwhile begins at 0. */
+    /* A page that is no report counts no more; a program executed meanwhile begins at 0. */
     if (p->bad)
         return;
     if (now.steps < before.steps || now.regions < before.regions)
